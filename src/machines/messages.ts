@@ -1,0 +1,136 @@
+/**
+ * The Messages API's shapes as far as the agent uses them.
+ *
+ * They stand here, not in the SDK's types, so that the machine and the journal depend on nothing but
+ * themselves. Content a server sends is kept as it came (thinking signatures must go back unchanged).
+ */
+
+export interface TextBlock {
+  type: 'text'
+  text: string
+}
+
+export interface ImageBlock {
+  type: 'image'
+  source: { type: 'base64'; media_type: string; data: string }
+}
+
+export interface ThinkingBlock {
+  type: 'thinking'
+  thinking: string
+  signature: string
+}
+
+export interface RedactedThinkingBlock {
+  type: 'redacted_thinking'
+  data: string
+}
+
+export interface ToolUseBlock {
+  type: 'tool_use'
+  id: string
+  name: string
+  input: Record<string, unknown>
+}
+
+export interface ToolResultBlock {
+  type: 'tool_result'
+  tool_use_id: string
+  content: string | Array<TextBlock | ImageBlock>
+  is_error?: boolean
+}
+
+export type UserBlock = TextBlock | ImageBlock | ToolResultBlock
+export type AssistantBlock = TextBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock
+
+export interface UserMessage {
+  role: 'user'
+  content: UserBlock[]
+}
+
+export interface AssistantMessage {
+  role: 'assistant'
+  content: AssistantBlock[]
+}
+
+export type Message = UserMessage | AssistantMessage
+
+/** Tokens of one or more model calls; a field the server leaves out counts as 0. */
+export interface Usage {
+  input_tokens: number
+  output_tokens: number
+  cache_creation_input_tokens: number
+  cache_read_input_tokens: number
+}
+
+/** A tool as it is sent to the model: `input_schema` is JSON Schema (draft 2020-12). */
+export interface ToolSpec {
+  name: string
+  description: string
+  input_schema: Record<string, unknown>
+}
+
+export const NO_USAGE: Usage = Object.freeze({
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+})
+
+/** @returns the field-wise sum of two usages. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    cache_creation_input_tokens: a.cache_creation_input_tokens + b.cache_creation_input_tokens,
+    cache_read_input_tokens: a.cache_read_input_tokens + b.cache_read_input_tokens,
+  }
+}
+
+/** @returns everything the model read for this reply, in tokens: uncached, written to and read from the cache. */
+export function wholeInput(usage: Usage): number {
+  return usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens
+}
+
+/** @returns the text blocks of a message's content joined, "" if there are none. */
+export function textOf(content: ReadonlyArray<{ type: string; text?: string }>): string {
+  return content
+    .flatMap((block) => (block.type === 'text' && block.text !== undefined ? [block.text] : []))
+    .join('')
+}
+
+/** @returns true where the API would refuse the text as empty: nothing in it but white space. */
+export function isBlank(text: string): boolean {
+  return text.trim() === ''
+}
+
+/**
+ * Replaces each lone surrogate by U+FFFD in every string of a JSON value; the same value, not a copy, where
+ * there is none. The API refuses a body with half a character for ever (facts.md, "what goes wrong").
+ */
+export function wellFormed<T>(value: T): T {
+  if (typeof value === 'string') return (LONE_SURROGATE.test(value) ? value.replace(LONE_SURROGATE_ALL, '\uFFFD') : value) as T
+  if (Array.isArray(value)) {
+    let changed = false
+    const copy = value.map((item) => {
+      const mended = wellFormed(item)
+      changed ||= mended !== item
+      return mended
+    })
+    return changed ? (copy as T) : value
+  }
+  if (value !== null && typeof value === 'object') {
+    let changed = false
+    const entries = Object.entries(value).map(([key, item]): [string, unknown] => {
+      const mended: unknown = wellFormed(item)
+      const mendedKey = wellFormed(key)
+      changed ||= mended !== item || mendedKey !== key
+      return [mendedKey, mended]
+    })
+    return changed ? (Object.fromEntries(entries) as T) : value
+  }
+  return value
+}
+
+const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/
+const LONE_SURROGATE_ALL = new RegExp(LONE_SURROGATE, 'g')

@@ -1,0 +1,62 @@
+/**
+ * What each service ends in. The machine, the services, the tests and replay share these unions: a service
+ * answers with one of them for everything that can be expected, and throws only for bugs.
+ */
+import type { CallFailedRecord, CompactedRecord, CompactionFailedRecord, ContextRecord, NewEntry, OpenedRecord, PromptRecord, ReplyRecord, ResumedRecord, ToolFinishedRecord, ToolStartedRecord } from './journal.ts'
+import type { Conversation, ToolCall } from './conversation.ts'
+
+/** `loadContext`: the prompt with what it mentions (after `opened` in a new session), or why the run cannot begin. */
+export type LoadOutcome =
+  | { kind: 'loaded'; records: [OpenedRecord, PromptRecord] | [PromptRecord] | [ResumedRecord] }
+  | { kind: 'unloadable'; message: string }
+
+/** `callModel`: a reply, or a record of why there is none. */
+export type CallOutcome = { kind: 'replied'; record: ReplyRecord } | { kind: 'callFailed'; record: CallFailedRecord }
+
+/** `compact`: the summary that becomes the conversation, or why the conversation stays. */
+export type CompactOutcome =
+  | { kind: 'compacted'; record: CompactedRecord }
+  | { kind: 'compactionFailed'; record: CompactionFailedRecord }
+
+/** `runTools` reports each call by events and ends when every open call has a result. */
+export type ToolsOutcome = { kind: 'ran' }
+
+/** `persist`: `unsaved` where the store cannot be written; the run then goes on and says so at its end. */
+export type PersistOutcome = { kind: 'saved' } | { kind: 'unsaved'; message: string }
+
+/** Events that services send while they work; each is in the journal before it is sent. */
+export type ServiceEvent =
+  | { type: 'contextRead'; record: ContextRecord }
+  | { type: 'toolStarted'; record: ToolStartedRecord }
+  | { type: 'toolFinished'; record: ToolFinishedRecord }
+
+/** What a person or the operating system sends. */
+export type UserEvent = { type: 'interrupt'; reason: string }
+
+export type AgentEvent = ServiceEvent | UserEvent
+
+/** Sends an event to the machine that started the service. */
+export type Report = (event: ServiceEvent) => void
+
+export interface LoadInput {
+  conversation: Conversation
+}
+export interface CallInput {
+  conversation: Conversation
+  report: Report
+}
+export interface CompactInput {
+  conversation: Conversation
+  trigger: CompactedRecord['trigger']
+  report: Report
+}
+export interface ToolsInput {
+  conversation: Conversation
+  /** The calls without a result, in the order of the reply. */
+  calls: ToolCall[]
+  report: Report
+}
+export interface PersistInput {
+  entries: NewEntry[]
+  conversation: Conversation
+}

@@ -1,0 +1,190 @@
+/**
+ * The signatures of the services, one section a folder. Folders do not import each other: they share these
+ * types and the pure ones of `src/machines`, and `provide.ts` joins them.
+ */
+import type { CallFailedRecord, JournalEntry, NewEntry, PromptRecord, ReplyRecord } from '../machines/journal.ts'
+import type { ImageBlock, Message, TextBlock, ToolSpec, ToolUseBlock, Usage } from '../machines/messages.ts'
+
+/** An expected failure is a value: one sentence that says what to do next. */
+export type Result<T> = { ok: true; value: T } | { ok: false; message: string }
+
+// ---- context/ : what the agent knows before a call -------------------------------------------------------
+
+/** The part of a request that is not conversation. `hash` names it in the journal. */
+export interface RequestContext {
+  hash: string
+  system: string
+  tools: ToolSpec[]
+}
+
+export interface ContextPort {
+  /** Expands a prompt as typed into the blocks the model gets (mentions, piped stdin). */
+  expandPrompt(text: string, extra: string | null): Promise<PromptRecord['blocks']>
+  /** The system string and the tools from the real state now; the very same object while nothing changed. */
+  read(): Promise<RequestContext>
+}
+
+// ---- model/ : one call -----------------------------------------------------------------------------------
+
+export interface ModelRequest {
+  model: string
+  max_tokens: number
+  system: string
+  tools: ToolSpec[]
+  messages: Message[]
+  /** Absent in normal calls: a changed choice throws away the cached messages. */
+  tool_choice?: { type: 'none' }
+}
+
+export type ModelOutcome = { kind: 'replied'; record: ReplyRecord } | { kind: 'callFailed'; record: CallFailedRecord }
+
+export interface ModelPort {
+  /**
+   * One model call with its retries.
+   * @returns a whole reply, or the failure that remained after the retries; throws only for bugs and when `signal` aborts
+   */
+  call(request: ModelRequest, options: { signal: AbortSignal; observe: Observe }): Promise<ModelOutcome>
+}
+
+// ---- tools/ ----------------------------------------------------------------------------------------------
+
+/** What a tool gives back. `text` is what the model reads; an error says how to do it right. */
+export type ToolResult =
+  | { kind: 'ok'; content: string | Array<TextBlock | ImageBlock> }
+  | { kind: 'error'; content: string }
+
+/** What tools may touch. One object a run; `readFiles` remembers what the agent has seen of files. */
+export interface ToolEnv {
+  cwd: string
+  signal: AbortSignal
+  /** Environment for child processes: the caller's without our keys. */
+  childEnv: NodeJS.ProcessEnv
+}
+
+/** How a call may disturb others: calls that share a `key` run one after the other in call order; no key, no wait. */
+export interface CallPlan {
+  key: string | null
+}
+
+/** What a call would touch, for permissions: paths are absolute, as given (not yet resolved through symlinks). */
+export type CallEffect =
+  | { kind: 'read'; paths: string[] }
+  | { kind: 'write'; paths: string[] }
+  | { kind: 'execute'; command: string }
+  | { kind: 'none' }
+
+export type CheckedCall =
+  | { kind: 'ready'; effect: CallEffect; plan: CallPlan; run(env: ToolEnv): Promise<ToolResult> }
+  /** Unknown tool or bad input: answered with this text as an error result. */
+  | { kind: 'invalid'; content: string }
+
+export interface ToolsPort {
+  /** The tools as sent, in a fixed order. */
+  specs(): ToolSpec[]
+  /** Loads the tool's code if need be and checks the input by the schema that is sent. */
+  check(call: ToolUseBlock, cwd: string): Promise<CheckedCall>
+}
+
+// ---- permissions/ ----------------------------------------------------------------------------------------
+
+export type Decision =
+  | { kind: 'allow' }
+  | { kind: 'ask'; reason: string; howToAllow: string }
+  | { kind: 'deny'; reason: string; howToAllow: string }
+
+export interface PermissionPort {
+  decide(call: ToolUseBlock, effect: CallEffect): Promise<Decision>
+}
+
+// ---- store/ ----------------------------------------------------------------------------------------------
+
+/** What the list of sessions shows, kept as the head of each session (the commit point of its journal). */
+export interface SessionHead {
+  v: number
+  session_id: string
+  cwd: string
+  created: string
+  used: string
+  model: string
+  /** Entries committed: `0 … count-1`. */
+  count: number
+  turns: number
+  first_prompt: string
+  /** Whole input of the last reply in tokens. */
+  gauge: number
+  parent?: string
+}
+
+export interface LoadedSession {
+  head: SessionHead
+  entries: JournalEntry[]
+  /** Sentences about damaged or newer records; the entries are the intact prefix. */
+  warnings: string[]
+}
+
+/** What a run says of its session besides the entries; the store keeps `count`, `created`, `used` itself. */
+export type HeadUpdate = Pick<SessionHead, 'cwd' | 'model' | 'turns' | 'first_prompt' | 'gauge'> & { parent?: string }
+
+/** The one writer of a session. Entries get their `seq`, `at` and version here. */
+export interface Journal {
+  /** Writes entries, then the head as the commit point. Rejects with StoreError where it cannot be written. */
+  append(entries: NewEntry[], head: HeadUpdate): Promise<JournalEntry[]>
+  /** Gives the session free for other writers. */
+  release(): Promise<void>
+}
+
+export interface StorePort {
+  /** Takes the session's lock; refused with the owner's pid while another process holds it. */
+  hold(session_id: string): Promise<Result<Journal>>
+  load(session_id: string): Promise<LoadedSession | null>
+  /** The most recently used top-level session of this directory (a real path). */
+  latest(cwd: string): Promise<SessionHead | null>
+  /** Newest first; of one directory, or all of them. Subagents' sessions included. */
+  list(cwd: string | null): Promise<SessionHead[]>
+  /** Ids that begin with `prefix`, for commands that take a unique prefix. */
+  find(prefix: string): Promise<string[]>
+  remove(session_id: string): Promise<boolean>
+  close(): Promise<void>
+}
+
+// ---- output/ ---------------------------------------------------------------------------------------------
+
+/** What can be seen of a run while it goes on; nothing in the run depends on who looks. */
+export type Progress =
+  | { type: 'started'; session_id: string; cwd: string; model: string; tools: string[] }
+  | { type: 'state'; state: string }
+  | { type: 'text'; text: string }
+  /** The reply whose text was streamed so far broke and is asked for again: what was shown of it is void. */
+  | { type: 'textDiscarded' }
+  | { type: 'reply'; record: ReplyRecord; parent_tool_use_id: string | null }
+  | { type: 'toolStarted'; call: ToolUseBlock }
+  | { type: 'toolFinished'; call: ToolUseBlock; is_error: boolean; ms: number }
+  | { type: 'toolResults'; message: Message; parent_tool_use_id: string | null }
+  | { type: 'retry'; attempt: number; delay_ms: number; status: number | null; error: string }
+  | { type: 'compacted'; trigger: string; before_tokens: number; after_tokens: number }
+  | { type: 'warning'; message: string }
+
+export type Observe = (event: Progress) => void
+
+/** The result object of contract.md, section 3. */
+export interface RunResult {
+  type: 'result'
+  subtype: 'success' | 'error_max_turns' | 'error_during_execution' | 'error_interrupted'
+  is_error: boolean
+  result: string
+  errors?: string[]
+  session_id: string
+  num_turns: number
+  duration_ms: number
+  duration_api_ms: number
+  stop_reason: string | null
+  usage: Usage
+  total_cost_usd: number | null
+  permission_denials: Array<{ tool_name: string; tool_use_id: string; tool_input: unknown }>
+}
+
+export interface OutputPort {
+  observe: Observe
+  /** Writes what is left, whole, and waits until the reader has taken it. */
+  finish(result: RunResult): Promise<void>
+}
