@@ -4,7 +4,7 @@
  * A record holds an outcome (a reply, a tool's result), never what can be derived from earlier ones (a
  * request). `conversation.ts` folds records into the conversation; `replay.ts` folds them through the machine.
  */
-import type { AssistantBlock, TextBlock, ImageBlock, ToolSpec, Usage } from './messages.ts'
+import type { AssistantBlock, ImageBlock, TextBlock, ToolSpec, Usage } from './messages.ts'
 
 /** Raised when a record's meaning changes; an entry of a higher version is not read (contract.md, 6). */
 export const JOURNAL_VERSION = 1
@@ -194,7 +194,8 @@ export function parseEntry(text: string, seq: number): ParsedEntry {
   if (typeof entry.v === 'number' && entry.v > JOURNAL_VERSION) return { kind: 'newer', version: entry.v }
   if (entry.v !== JOURNAL_VERSION) return { kind: 'damaged', reason: 'it has no version' }
   if (entry.seq !== seq) return { kind: 'damaged', reason: `it says it is number ${String(entry.seq)}` }
-  if (typeof entry.at !== 'string' || typeof entry.in !== 'string') return { kind: 'damaged', reason: 'it has no time or state' }
+  if (typeof entry.at !== 'string' || typeof entry.in !== 'string')
+    return { kind: 'damaged', reason: 'it has no time or state' }
   const record = entry.record as { type?: unknown } | undefined
   if (typeof record?.type !== 'string' || !RECORD_TYPES.has(record.type)) {
     return { kind: 'damaged', reason: `its record type ${JSON.stringify(record?.type)} is unknown` }

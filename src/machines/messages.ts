@@ -94,9 +94,7 @@ export function wholeInput(usage: Usage): number {
 
 /** @returns the text blocks of a message's content joined, "" if there are none. */
 export function textOf(content: ReadonlyArray<{ type: string; text?: string }>): string {
-  return content
-    .flatMap((block) => (block.type === 'text' && block.text !== undefined ? [block.text] : []))
-    .join('')
+  return content.flatMap((block) => (block.type === 'text' && block.text !== undefined ? [block.text] : [])).join('')
 }
 
 /** @returns true where the API would refuse the text as empty: nothing in it but white space. */
@@ -109,7 +107,8 @@ export function isBlank(text: string): boolean {
  * there is none. The API refuses a body with half a character for ever (facts.md, "what goes wrong").
  */
 export function wellFormed<T>(value: T): T {
-  if (typeof value === 'string') return (LONE_SURROGATE.test(value) ? value.replace(LONE_SURROGATE_ALL, '\uFFFD') : value) as T
+  if (typeof value === 'string')
+    return (LONE_SURROGATE.test(value) ? value.replace(LONE_SURROGATE_ALL, '\uFFFD') : value) as T
   if (Array.isArray(value)) {
     let changed = false
     const copy = value.map((item) => {

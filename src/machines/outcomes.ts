@@ -2,8 +2,21 @@
  * What each service ends in. The machine, the services, the tests and replay share these unions: a service
  * answers with one of them for everything that can be expected, and throws only for bugs.
  */
-import type { CallFailedRecord, CompactedRecord, CompactionFailedRecord, ContextRecord, NewEntry, OpenedRecord, PromptRecord, ReplyRecord, ResumedRecord, ToolFinishedRecord, ToolStartedRecord } from './journal.ts'
+
 import type { Conversation, ToolCall } from './conversation.ts'
+import type {
+  CallFailedRecord,
+  CompactedRecord,
+  CompactionFailedRecord,
+  ContextRecord,
+  NewEntry,
+  OpenedRecord,
+  PromptRecord,
+  ReplyRecord,
+  ResumedRecord,
+  ToolFinishedRecord,
+  ToolStartedRecord,
+} from './journal.ts'
 
 /** `loadContext`: the prompt with what it mentions (after `opened` in a new session), or why the run cannot begin. */
 export type LoadOutcome =
