@@ -44,6 +44,8 @@ export type JournalRecord =
   | CallFailedRecord
   | CompactedRecord
   | CompactionFailedRecord
+  | InterruptedRecord
+  | FaultRecord
   | TurnEndedRecord
 
 /** First record of every session. `parent` links a subagent's session to the call that made it. */
@@ -62,12 +64,22 @@ export interface PromptRecord {
   text: string
   blocks: Array<TextBlock | ImageBlock>
   cwd: string
+  limits: TurnLimits
 }
 
 /** An unfinished turn is carried on without a new prompt. */
 export interface ResumedRecord {
   type: 'resumed'
   cwd: string
+  limits: TurnLimits
+}
+
+/** What bounds a turn. Recorded, so that a replay decides as the run did whatever the settings say by then. */
+export interface TurnLimits {
+  /** Model calls of the main loop. */
+  max_turns: number
+  /** Whole input of a reply, in tokens, beyond which the next call is a compaction. */
+  input_tokens: number
 }
 
 /** What requests carry beside the conversation; recorded when it changes, so that any request can be shown again. */
@@ -150,7 +162,20 @@ export interface CompactionFailedRecord {
   ms: number
 }
 
-/** The turn is over. `message` explains a failure to the user. */
+/** A person or a signal asked the run to stop. */
+export interface InterruptedRecord {
+  type: 'interrupted'
+  reason: string
+}
+
+/** A service threw: a bug of ours or of the machine it runs on, not an outcome. */
+export interface FaultRecord {
+  type: 'fault'
+  service: string
+  message: string
+}
+
+/** The turn is over. The one record that the machine derives itself from the others. `message` explains a failure to the user. */
 export interface TurnEndedRecord {
   type: 'turnEnded'
   status: 'done' | 'failed' | 'cancelled'
@@ -169,6 +194,8 @@ const RECORD_TYPES: ReadonlySet<string> = new Set<JournalRecord['type']>([
   'callFailed',
   'compacted',
   'compactionFailed',
+  'interrupted',
+  'fault',
   'turnEnded',
 ])
 

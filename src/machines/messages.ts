@@ -5,12 +5,17 @@
  * themselves. Content a server sends is kept as it came (thinking signatures must go back unchanged).
  */
 
-export interface TextBlock {
+/** A mark for the prompt cache. On the wire only: no block of the conversation carries one. */
+export interface Markable {
+  cache_control?: { type: 'ephemeral' }
+}
+
+export interface TextBlock extends Markable {
   type: 'text'
   text: string
 }
 
-export interface ImageBlock {
+export interface ImageBlock extends Markable {
   type: 'image'
   source: { type: 'base64'; media_type: string; data: string }
 }
@@ -33,7 +38,7 @@ export interface ToolUseBlock {
   input: Record<string, unknown>
 }
 
-export interface ToolResultBlock {
+export interface ToolResultBlock extends Markable {
   type: 'tool_result'
   tool_use_id: string
   content: string | Array<TextBlock | ImageBlock>

@@ -3,7 +3,7 @@
  * answers with one of them for everything that can be expected, and throws only for bugs.
  */
 
-import type { Conversation, ToolCall } from './conversation.ts'
+import type { Conversation } from './conversation.ts'
 import type {
   CallFailedRecord,
   CompactedRecord,
@@ -17,6 +17,7 @@ import type {
   ToolFinishedRecord,
   ToolStartedRecord,
 } from './journal.ts'
+import type { ToolUseBlock } from './messages.ts'
 
 /** `loadContext`: the prompt with what it mentions (after `opened` in a new session), or why the run cannot begin. */
 export type LoadOutcome =
@@ -34,8 +35,8 @@ export type CompactOutcome =
 /** `runTools` reports each call by events and ends when every open call has a result. */
 export type ToolsOutcome = { kind: 'ran' }
 
-/** `persist`: `unsaved` where the store cannot be written; the run then goes on and says so at its end. */
-export type PersistOutcome = { kind: 'saved' } | { kind: 'unsaved'; message: string }
+/** `persist`: how many of the given entries are dealt with; `unsaved` where the store cannot be written; the run then goes on and says so at its end. */
+export type PersistOutcome = { kind: 'saved'; entries: number } | { kind: 'unsaved'; entries: number; message: string }
 
 /** Events that services send while they work; each is in the journal before it is sent. */
 export type ServiceEvent =
@@ -66,7 +67,7 @@ export interface CompactInput {
 export interface ToolsInput {
   conversation: Conversation
   /** The calls without a result, in the order of the reply. */
-  calls: ToolCall[]
+  calls: ToolUseBlock[]
   report: Report
 }
 export interface PersistInput {

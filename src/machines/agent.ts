@@ -1,0 +1,184 @@
+/**
+ * The agent's statechart.
+ *
+ * `persisting` is the hub: every outcome is recorded, written, and only then acted on, so a session read back
+ * after a crash enters through the same door as a running one. Guards read the conversation, which is the fold
+ * of the journal; nothing else decides. Pure: no clock, id, path or environment. Services come in with
+ * `agentMachine.provide({ actors })`.
+ */
+import type { ActorRefFrom } from 'xstate'
+import { agentSetup, describe } from './agentSetup.ts'
+import { dueCompaction } from './budget.ts'
+import type { StateName } from './journal.ts'
+import type { PersistOutcome } from './outcomes.ts'
+import { openCalls } from './round.ts'
+import type { TurnEnd } from './turnEnd.ts'
+
+const saved = {
+  type: 'noteSaved',
+  params: ({ event }: { event: { output: PersistOutcome } }) => ({ outcome: event.output }),
+} as const
+
+const ending = (state: StateName, as: TurnEnd) => ({ type: 'endTurn', params: { in: state, as } }) as const
+
+const interrupting = (state: StateName) => ({ type: 'recordInterrupt', params: { in: state } }) as const
+
+/** A service that throws ends the turn, and the journal says which one it was. */
+const faulted = (state: StateName, service: string) =>
+  ({
+    target: 'persisting',
+    actions: {
+      type: 'recordFault',
+      params: ({ event }: { event: { error: unknown } }) => ({ in: state, service, error: event.error }),
+    },
+  }) as const
+
+export const agentMachine = agentSetup.createMachine({
+  id: 'agent',
+  initial: 'loadingContext',
+  context: ({ input }) => ({ conversation: input.conversation, unsaved: [], storeFault: null, unloadable: null }),
+  on: {
+    contextRead: { actions: 'applyRecord' },
+    toolStarted: { actions: 'applyRecord' },
+    toolFinished: { actions: 'applyRecord' },
+  },
+  states: {
+    loadingContext: {
+      description: 'Reads what the turn begins with: the prompt, the files it mentions, the session.',
+      invoke: {
+        id: 'loadContext',
+        src: 'loadContext',
+        input: ({ context }) => ({ conversation: context.conversation }),
+        onDone: [
+          {
+            guard: { type: 'isLoaded', params: ({ event }) => event.output },
+            target: 'persisting',
+            actions: {
+              type: 'recordOutcome',
+              params: ({ event }) => ({
+                in: 'loadingContext',
+                records: event.output.kind === 'loaded' ? event.output.records : [],
+              }),
+            },
+          },
+          {
+            target: 'failed',
+            actions: {
+              type: 'noteUnloadable',
+              params: ({ event }) => ({ message: event.output.kind === 'unloadable' ? event.output.message : '' }),
+            },
+          },
+        ],
+        onError: {
+          target: 'failed',
+          actions: { type: 'noteUnloadable', params: ({ event }) => ({ message: describe(event.error) }) },
+        },
+      },
+      on: { interrupt: 'cancelled' },
+    },
+    persisting: {
+      description: 'Writes what is new, then routes by what the conversation needs.',
+      invoke: {
+        id: 'persist',
+        src: 'persist',
+        input: ({ context }) => ({ entries: context.unsaved, conversation: context.conversation }),
+        onDone: [
+          { guard: 'isDone', target: 'done', actions: saved },
+          { guard: 'isFailed', target: 'failed', actions: saved },
+          { guard: 'isCancelled', target: 'cancelled', actions: saved },
+          {
+            guard: 'wasInterrupted',
+            target: 'persisting',
+            reenter: true,
+            actions: [saved, ending('persisting', 'cancelled')],
+          },
+          {
+            guard: 'hasFailure',
+            target: 'persisting',
+            reenter: true,
+            actions: [saved, ending('persisting', 'failed')],
+          },
+          { guard: 'hasOpenCalls', target: 'runningTool', actions: saved },
+          { guard: 'isAnswered', target: 'persisting', reenter: true, actions: [saved, ending('persisting', 'done')] },
+          { target: 'checkingBudget', actions: saved },
+        ],
+        onError: {
+          target: 'failed',
+          actions: { type: 'noteStoreFault', params: ({ event }) => ({ error: event.error }) },
+        },
+      },
+      on: { interrupt: { guard: 'isTurnOpen', actions: interrupting('persisting') } },
+    },
+    checkingBudget: {
+      description: 'Every call is answered here, so nothing that follows can split a pair.',
+      always: [
+        { guard: 'isOutOfTurns', target: 'persisting', actions: ending('checkingBudget', 'outOfTurns') },
+        { guard: 'isCompactionAsked', target: 'compacting' },
+        { guard: 'isOverBudget', target: 'compacting' },
+        { target: 'calling' },
+      ],
+    },
+    compacting: {
+      description: 'Has the conversation summarised and begins it anew from the summary.',
+      invoke: {
+        id: 'compact',
+        src: 'compact',
+        input: ({ context, self }) => ({
+          conversation: context.conversation,
+          trigger: dueCompaction(context.conversation),
+          report: (event) => (self as AgentActor).send(event),
+        }),
+        onDone: {
+          target: 'persisting',
+          actions: {
+            type: 'recordOutcome',
+            params: ({ event }) => ({ in: 'compacting', records: [event.output.record] }),
+          },
+        },
+        onError: faulted('compacting', 'compact'),
+      },
+      on: { interrupt: { target: 'persisting', actions: interrupting('compacting') } },
+    },
+    calling: {
+      description: 'Waits for the model. A reply that is not whole does not arrive here as one.',
+      invoke: {
+        id: 'callModel',
+        src: 'callModel',
+        input: ({ context, self }) => ({
+          conversation: context.conversation,
+          report: (event) => (self as AgentActor).send(event),
+        }),
+        onDone: {
+          target: 'persisting',
+          actions: {
+            type: 'recordOutcome',
+            params: ({ event }) => ({ in: 'calling', records: [event.output.record] }),
+          },
+        },
+        onError: faulted('calling', 'callModel'),
+      },
+      on: { interrupt: { target: 'persisting', actions: interrupting('calling') } },
+    },
+    runningTool: {
+      description: 'Runs the open calls of the last reply; each start and each result is written as it happens.',
+      invoke: {
+        id: 'runTools',
+        src: 'runTools',
+        input: ({ context, self }) => ({
+          conversation: context.conversation,
+          calls: openCalls(context.conversation.round),
+          report: (event) => (self as AgentActor).send(event),
+        }),
+        onDone: 'persisting',
+        onError: faulted('runningTool', 'runTools'),
+      },
+      on: { interrupt: { target: 'persisting', actions: interrupting('runningTool') } },
+    },
+    done: { type: 'final' },
+    failed: { type: 'final' },
+    cancelled: { type: 'final' },
+  },
+})
+
+export type AgentMachine = typeof agentMachine
+export type AgentActor = ActorRefFrom<AgentMachine>

@@ -1,0 +1,126 @@
+/**
+ * The conversation: what the journal amounts to. Plain data; `fold.ts` makes it, guards and requests read it.
+ */
+import type { TurnLimits } from './journal.ts'
+import { addUsage, type Message, NO_USAGE, type Usage, type UserBlock } from './messages.ts'
+import { type Round, resultsOf } from './round.ts'
+
+export interface Session {
+  session_id: string
+  cwd: string
+  model: string
+  parent?: { session_id: string; tool_use_id: string }
+}
+
+export interface Conversation {
+  session: Session | null
+  /** Settled messages, alternating. The last is the assistant's, or the first and only one is a summary. */
+  messages: Message[]
+  /** The calls of the last reply with what became of them; settled into `messages` by the next reply. */
+  round: Round
+  /** The user's words that no reply has answered yet. They stay apart until the budget is checked. */
+  pending: UserBlock[]
+  /** The current request word for word, for a compaction in the middle of the turn. */
+  request: UserBlock[]
+  /** Hash of the system string and tools that the last call used. */
+  context: string | null
+  /** Whole input of the last measured reply, in tokens; 0 where nothing is known (at first, after a compaction). */
+  gauge: number
+  prompts: number
+  firstPrompt: string
+  turn: Turn
+}
+
+/** The turn under way or the last one. Counters start anew with each prompt. */
+export interface Turn {
+  status: 'none' | 'open' | 'answered' | 'done' | 'failed' | 'cancelled'
+  limits: TurnLimits
+  /** Model calls of the main loop. */
+  calls: number
+  /** Replies in a row whose calls could not run because the reply was not whole. */
+  cutReplies: number
+  text: string
+  stop_reason: string | null
+  usage: Usage
+  api_ms: number
+  denials: Denial[]
+  compaction: CompactionState
+  interrupted: string | null
+  failure: Failure | null
+}
+
+export interface Denial {
+  tool_name: string
+  tool_use_id: string
+  tool_input: unknown
+}
+
+export interface Failure {
+  subtype: 'error_max_turns' | 'error_during_execution' | 'error_interrupted'
+  message: string
+}
+
+/**
+ * What stands between the conversation and the next call: nothing, a wish of the model, or an input that was
+ * too long. `reached` is the gauge of the first reply after this turn's last compaction (null before it).
+ */
+export interface CompactionState {
+  due: { trigger: 'tool'; focus: string | null } | { trigger: 'emergency' } | null
+  reached: number | null
+  count: number
+  emergencies: number
+}
+
+const NO_LIMITS: TurnLimits = { max_turns: Number.MAX_SAFE_INTEGER, input_tokens: Number.MAX_SAFE_INTEGER }
+
+/** The conversation before anything was recorded. */
+export const EMPTY: Conversation = Object.freeze({
+  session: null,
+  messages: [],
+  round: [],
+  pending: [],
+  request: [],
+  context: null,
+  gauge: 0,
+  prompts: 0,
+  firstPrompt: '',
+  turn: newTurn('none', NO_LIMITS),
+})
+
+export function newTurn(status: Turn['status'], limits: TurnLimits): Turn {
+  return {
+    status,
+    limits,
+    calls: 0,
+    cutReplies: 0,
+    text: '',
+    stop_reason: null,
+    usage: NO_USAGE,
+    api_ms: 0,
+    denials: [],
+    compaction: { due: null, reached: null, count: 0, emergencies: 0 },
+    interrupted: null,
+    failure: null,
+  }
+}
+
+export function withTurn(c: Conversation, change: Partial<Turn>): Conversation {
+  return { ...c, turn: { ...c.turn, ...change } }
+}
+
+export function charge(c: Conversation, usage: Usage, ms: number): Conversation {
+  return withTurn(c, { usage: addUsage(c.turn.usage, usage), api_ms: c.turn.api_ms + ms })
+}
+
+/** @returns what the next request's last user message holds: results in call order first, then the user's words. */
+export function unanswered(c: Conversation): UserBlock[] {
+  return [...resultsOf(c.round), ...c.pending]
+}
+
+/** @returns the messages with one more; joined to the last where that has the same role, as the roles must alternate. */
+export function append(messages: Message[], role: Message['role'], content: Message['content']): Message[] {
+  if (content.length === 0) return messages
+  const last = messages.at(-1)
+  if (last?.role !== role) return [...messages, { role, content } as Message]
+  return [...messages.slice(0, -1), { role, content: [...last.content, ...content] } as Message]
+}

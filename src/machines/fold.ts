@@ -1,0 +1,229 @@
+/**
+ * The conversation as a fold over the journal.
+ *
+ * `step` is the only place where a record changes anything: the running machine and a session read back from
+ * the store use the same function, so the two cannot drift. Every step is a new value.
+ */
+import {
+  append,
+  type Conversation,
+  charge,
+  type Denial,
+  EMPTY,
+  type Failure,
+  newTurn,
+  unanswered,
+  withTurn,
+} from './conversation.ts'
+import type { JournalRecord, ReplyRecord, TurnLimits } from './journal.ts'
+import {
+  type AssistantBlock,
+  type ImageBlock,
+  isBlank,
+  NO_USAGE,
+  type TextBlock,
+  type ToolResultBlock,
+  type ToolUseBlock,
+  textOf,
+  wellFormed,
+  wholeInput,
+} from './messages.ts'
+import { closeRound, finishCall, roundOf, startCall } from './round.ts'
+import { summaryMessage } from './summary.ts'
+
+/** @returns the conversation that a whole journal amounts to. */
+export function fold(records: Iterable<JournalRecord>, from: Conversation = EMPTY): Conversation {
+  let conversation = from
+  for (const record of records) conversation = step(conversation, record)
+  return conversation
+}
+
+/** @returns the conversation after one more record; never changes its argument. */
+export function step(c: Conversation, record: JournalRecord): Conversation {
+  switch (record.type) {
+    case 'opened': {
+      const { session_id, cwd, model, parent } = record
+      return { ...c, session: { session_id, cwd, model, ...(parent && { parent }) } }
+    }
+    case 'prompt':
+      return takePrompt(c, record.text, record.blocks, record.limits)
+    case 'resumed':
+      return { ...c, round: closeRound(c.round), turn: newTurn('open', record.limits) }
+    case 'context':
+      return { ...c, context: record.hash }
+    case 'reply':
+      return takeReply(c, record)
+    case 'toolStarted':
+      return { ...c, round: startCall(c.round, record.id) }
+    case 'toolFinished':
+      return takeResult(c, record)
+    case 'callFailed':
+      return takeFailedCall(c, record)
+    case 'compacted':
+      return takeSummary(c, record)
+    case 'compactionFailed':
+      return withTurn(charge(c, record.usage, record.ms), {
+        compaction: { ...c.turn.compaction, due: null },
+        // What the model only wished for can fail without harm; a compaction that was needed cannot.
+        failure: record.trigger === 'tool' ? null : failure(record.message),
+      })
+    case 'interrupted':
+      return withTurn(c, { interrupted: record.reason })
+    case 'fault':
+      return withTurn(c, {
+        failure: {
+          subtype: 'error_during_execution',
+          message: `Internal error in ${record.service}: ${record.message}`,
+        },
+      })
+    case 'turnEnded':
+      return withTurn(c, {
+        status: record.status,
+        failure:
+          record.subtype === 'success' ? null : { subtype: record.subtype, message: record.message ?? record.subtype },
+      })
+  }
+}
+
+function takePrompt(
+  c: Conversation,
+  text: string,
+  blocks: Array<TextBlock | ImageBlock>,
+  limits: TurnLimits,
+): Conversation {
+  const words = blocks
+    .filter((block) => block.type !== 'text' || !isBlank(block.text))
+    .map((block) => wellFormed(block))
+  const pending = [...c.pending, ...words]
+  return {
+    ...c,
+    round: closeRound(c.round),
+    pending,
+    request: pending,
+    prompts: c.prompts + 1,
+    firstPrompt: c.prompts === 0 ? text : c.firstPrompt,
+    turn: newTurn('open', limits),
+  }
+}
+
+function takeReply(before: Conversation, record: ReplyRecord): Conversation {
+  const c = measure(charge(before, record.usage, record.ms), record)
+  const turn = { calls: c.turn.calls + 1, text: textOf(record.content), stop_reason: record.stop_reason }
+  // A refused reply leaves no trace in the conversation: sent back, it would be refused again and again.
+  if (record.stop_reason === 'refusal') return withTurn(c, { ...turn, failure: failure(REFUSED) })
+  const content = wellFormed(record.content.filter((block) => block.type !== 'text' || !isBlank(block.text)))
+  const round = roundOf(content, record.incomplete)
+  const over = round.length === 0 && record.stop_reason !== 'pause_turn'
+  const next = content.length === 0 ? c : { ...settle(c, content), round }
+  const cutReplies = record.incomplete !== undefined && round.length > 0 ? c.turn.cutReplies + 1 : 0
+  return withTurn(next, {
+    ...turn,
+    status: over ? 'answered' : 'open',
+    cutReplies,
+    failure: cutReplies > MAX_CUT_REPLIES ? failure(CUT_TOO_OFTEN) : null,
+  })
+}
+
+const MAX_CUT_REPLIES = 3
+const REFUSED =
+  'The model refused to answer this request. Rephrase it and resume the session; the refused reply is not kept.'
+const CUT_TOO_OFTEN = `The model's tool calls came cut or broken ${MAX_CUT_REPLIES + 1} times in a row, so nothing of them was run. Ask for smaller steps, or raise the model's output limit, and resume the session.`
+
+function failure(message: string): Failure {
+  return { subtype: 'error_during_execution', message }
+}
+
+/** Puts what the model has now answered, and its answer, among the settled messages. */
+function settle(c: Conversation, content: AssistantBlock[]): Conversation {
+  return {
+    ...c,
+    messages: append(append(c.messages, 'user', unanswered(c)), 'assistant', content),
+    pending: [],
+    round: [],
+  }
+}
+
+function measure(c: Conversation, record: ReplyRecord): Conversation {
+  if (!record.measured) return c
+  const gauge = wholeInput(record.usage)
+  const { compaction } = c.turn
+  const reached = compaction.count > 0 && compaction.reached === null ? gauge : compaction.reached
+  return withTurn({ ...c, gauge }, { compaction: { ...compaction, reached } })
+}
+
+type ToolFinished = Extract<JournalRecord, { type: 'toolFinished' }>
+
+function takeResult(c: Conversation, record: ToolFinished): Conversation {
+  const content = typeof record.content === 'string' && isBlank(record.content) ? '(no output)' : record.content
+  const result: ToolResultBlock = {
+    type: 'tool_result',
+    tool_use_id: record.id,
+    content: wellFormed(content),
+    ...(record.is_error && { is_error: true }),
+  }
+  const call = c.round.find((one) => one.call.id === record.id)?.call
+  const next = charge({ ...c, round: finishCall(c.round, result) }, record.usage ?? NO_USAGE, record.api_ms ?? 0)
+  if (call === undefined) return next
+  const { turn } = next
+  return withTurn(next, {
+    denials: record.denied === true ? [...turn.denials, denialOf(call)] : turn.denials,
+    compaction:
+      call.name === 'compact' && !record.is_error
+        ? { ...turn.compaction, due: { trigger: 'tool', focus: focusOf(call) } }
+        : turn.compaction,
+  })
+}
+
+function denialOf(call: ToolUseBlock): Denial {
+  return { tool_name: call.name, tool_use_id: call.id, tool_input: call.input }
+}
+
+function focusOf(call: ToolUseBlock): string | null {
+  return typeof call.input.focus === 'string' ? call.input.focus : null
+}
+
+type CallFailed = Extract<JournalRecord, { type: 'callFailed' }>
+
+function takeFailedCall(c: Conversation, record: CallFailed): Conversation {
+  const { compaction } = c.turn
+  const calls = c.turn.calls + 1
+  const api_ms = c.turn.api_ms + record.ms
+  if (record.reason === 'too_long' && compaction.emergencies === 0 && c.messages.length > 0) {
+    return withTurn(c, { calls, api_ms, compaction: { ...compaction, due: { trigger: 'emergency' } } })
+  }
+  return withTurn(c, { calls, api_ms, failure: failure(record.message) })
+}
+
+type Compacted = Extract<JournalRecord, { type: 'compacted' }>
+
+/**
+ * The conversation starts anew: the summary, the kept tail (an emergency keeps the latest rounds), and then the
+ * current request word for word, unless it is still to be answered anyway.
+ */
+function takeSummary(before: Conversation, record: Compacted): Conversation {
+  const c = charge(before, record.usage, record.ms)
+  const kept = record.kept === 0 ? [] : c.messages.slice(-record.kept)
+  const carried = c.pending.length > 0 ? [] : c.request
+  const summary = summaryMessage(record.summary, record.transcript)
+  const { compaction } = c.turn
+  return withTurn(
+    {
+      ...c,
+      messages:
+        kept.length === 0
+          ? [{ role: 'user', content: [summary] }]
+          : [{ role: 'user', content: [summary, ...carried] }, ...kept],
+      round: kept.length === 0 ? [] : c.round,
+      pending: kept.length === 0 ? [...c.pending, ...carried] : c.pending,
+      gauge: 0,
+    },
+    {
+      compaction: {
+        due: null,
+        reached: null,
+        count: compaction.count + 1,
+        emergencies: compaction.emergencies + (record.trigger === 'emergency' ? 1 : 0),
+      },
+    },
+  )
+}

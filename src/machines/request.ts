@@ -1,0 +1,39 @@
+/** From the conversation to the messages of a request. Requests are derived, never stored. Pure. */
+import { append, type Conversation, unanswered } from './conversation.ts'
+import type { Message, TextBlock, UserBlock } from './messages.ts'
+import { resultsOf } from './round.ts'
+
+/** @returns the messages of the next turn's request. Valid by construction where no call is open (contract.md, 4). */
+export function requestMessages(c: Conversation): Message[] {
+  return append(c.messages, 'user', unanswered(c))
+}
+
+/**
+ * @returns the messages of a request for a summary: the conversation so far, results included, the words still to
+ * be answered left out (they are carried on as they are), and what asks for the summary at the end
+ */
+export function summaryMessages(c: Conversation, ask: TextBlock): Message[] {
+  return append(c.messages, 'user', [...resultsOf(c.round), ask])
+}
+
+/**
+ * Marks the last block of the last two user messages for the prompt cache (contract.md, 4): the newest prefix is
+ * written, the one before it read. Only copies are marked.
+ */
+export function withCacheMarks(messages: Message[]): Message[] {
+  const marked = [...messages]
+  let left = 2
+  for (let i = marked.length - 1; i >= 0 && left > 0; i--) {
+    const message = marked[i]
+    if (message?.role !== 'user') continue
+    marked[i] = { role: 'user', content: markLast(message.content) }
+    left--
+  }
+  return marked
+}
+
+function markLast(content: UserBlock[]): UserBlock[] {
+  return content.map((block, i) =>
+    i === content.length - 1 ? { ...block, cache_control: { type: 'ephemeral' } } : block,
+  )
+}
