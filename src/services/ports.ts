@@ -53,12 +53,29 @@ export type ToolResult =
   | { kind: 'ok'; content: string | Array<TextBlock | ImageBlock> }
   | { kind: 'error'; content: string }
 
-/** What tools may touch. One object a run; `readFiles` remembers what the agent has seen of files. */
+/** What the agent knows of a file by having read or written it. */
+export type SeenFile =
+  /** SHA-256 (hex) of the whole content. */
+  | { kind: 'content'; hash: string }
+  /** Too large to hash: device, inode, size and times of the file. */
+  | { kind: 'version'; version: string }
+  /** Seen by an earlier process of the session at that time (ms since 1970): any later change is someone else's. */
+  | { kind: 'time'; at: number }
+
+/**
+ * By real path. It guards writes against changes made by others. One a conversation: a subagent has its own, so that
+ * what it changes is news to its parent.
+ */
+export type SeenFiles = Map<string, SeenFile>
+
+/** What tools may touch. One object a run. */
 export interface ToolEnv {
   cwd: string
   signal: AbortSignal
   /** Environment for child processes: the caller's without our keys. */
   childEnv: NodeJS.ProcessEnv
+  /** Kept by the file tools; a new Map() at the start of a conversation. */
+  seen: SeenFiles
 }
 
 /** How a call may disturb others: calls that share a `key` run one after the other in call order; no key, no wait. */

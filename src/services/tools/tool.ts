@@ -1,14 +1,19 @@
 /**
  * What a tool is. One file a tool exports one of these; `registry.ts` lists them. The zod schema is the one
  * source of both what is sent to the model and what its input is checked by.
+ *
+ * Write schemas with `import * as z from 'zod/mini'`: in the code-cached bundle that costs 3 ms at start-up with all
+ * schemas and their JSON Schema made, the same with `from 'zod'` 13 ms. Optional fields are
+ * `z.optional(z.string().check(z.describe('…')))`, objects `z.strictObject({…})`.
  */
 import type { ZodType } from 'zod'
+import type { ZodMiniType } from 'zod/mini'
 import type { CallEffect, CallPlan, ToolEnv, ToolResult } from '../ports.ts'
 
 export interface Tool<Input> {
   name: string
   description: string
-  input: ZodType<Input>
+  input: ZodMiniType<Input> | ZodType<Input>
   /** What this call would touch; permissions are decided on it before `run`. */
   effect(input: Input, cwd: string): CallEffect
   /** Which calls of one reply must wait for each other; by default none. */
