@@ -1,0 +1,45 @@
+/** Lines on stderr that do not depend on a terminal: warnings, retries, errors, and what to do next at the end. */
+import type { Colors } from 'picocolors/types.js'
+import { wholeInput } from '../../machines/messages.ts'
+import type { Progress, RunResult } from '../ports.ts'
+import { duration, printable, printableLine, tokens } from '../text.ts'
+
+/** @returns the line for an event that must be seen in every format, null for the others. */
+export function notice(event: Progress, colors: Colors): string | null {
+  if (event.type === 'warning') return `${colors.yellow('warning:')} ${printable(event.message).trimEnd()}`
+  if (event.type !== 'retry') return null
+  const status = event.status === null || event.error.includes(String(event.status)) ? '' : `${event.status} `
+  const reason = `${status}${printableLine(event.error)}`
+  return `${colors.yellow('retry')} ${event.attempt} in ${duration(event.delay_ms)}: ${reason}`
+}
+
+/** @returns a line for each error of a failed run. */
+export function errorLines(result: RunResult, colors: Colors): string[] {
+  return (result.errors ?? []).map((error) => `${colors.red('error:')} ${printable(error).trimEnd()}`)
+}
+
+/** @returns what a reader of the text format must know beside the answer: where it is cut, what was refused. */
+export function hintLines(result: RunResult, colors: Colors): string[] {
+  const lines: string[] = []
+  const hint = (text: string) => lines.push(`${colors.yellow('note:')} ${text}`)
+  if (result.stop_reason === 'max_tokens') {
+    hint('The answer was cut at the model\'s output limit (max_tokens). `agent -c -p "go on"` asks for the rest.')
+  }
+  const refused = [...new Set(result.permission_denials.map((denial) => printableLine(denial.tool_name)))]
+  if (refused.length > 0) {
+    const count = result.permission_denials.length
+    const calls = count === 1 ? '1 tool call was' : `${count} tool calls were`
+    hint(`${calls} refused for lack of permission (${refused.join(', ')}). --yes or an allow rule lets them run.`)
+  }
+  return lines
+}
+
+/** @returns the last line of the text format: the session's id, with the run's figures for a person. */
+export function sessionLine(result: RunResult, colors: Colors, figures: boolean): string {
+  const id = `session ${printableLine(result.session_id)}`
+  if (!figures) return id
+  const calls = result.num_turns === 1 ? '1 model call' : `${result.num_turns} model calls`
+  const used = `${tokens(wholeInput(result.usage))} tokens in, ${tokens(result.usage.output_tokens)} out`
+  const cost = result.total_cost_usd === null ? '' : ` · $${result.total_cost_usd.toFixed(4)}`
+  return colors.dim(`${id} · ${duration(result.duration_ms)} · ${calls} · ${used}${cost}`)
+}

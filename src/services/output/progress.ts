@@ -1,0 +1,149 @@
+/**
+ * What a person at a terminal sees of a run while it goes on: a status line on stderr, and a line for each tool
+ * call that has ended. Nothing of it is written where stderr is no terminal.
+ */
+import type { Colors } from 'picocolors/types.js'
+import { addUsage, NO_USAGE, type ToolUseBlock, type Usage, wholeInput } from '../../machines/messages.ts'
+import type { Progress } from '../ports.ts'
+import { clip, describeCall, displayWidth, duration, printableLine, tokens } from '../text.ts'
+import type { Screen } from './screen.ts'
+
+export interface ProgressView {
+  observe(event: Progress): void
+  /** Takes the status line away until the function it returns is called; for a question to the user. */
+  pause(): () => void
+  /** Takes the status line away for good. */
+  stop(): void
+}
+
+export interface ProgressOptions {
+  screen: Screen
+  colors: Colors
+  /** The terminal's width now, in columns. */
+  columns: () => number
+  /** Milliseconds since some fixed time. */
+  now: () => number
+  /** False for terminals that cannot redraw a line: only ended calls are shown. */
+  animated: boolean
+}
+
+const TICK_MS = 120
+const SPINNER = ['-', '\\', '|', '/']
+
+/** The machine's states in words; `runningTool` names its tools instead. */
+const STATES: Readonly<Record<string, string>> = {
+  loadingContext: 'reading context',
+  checkingBudget: 'checking the budget',
+  compacting: 'summarising the conversation',
+  calling: 'thinking',
+  runningTool: 'running tools',
+  persisting: 'saving',
+}
+
+export function createProgressView(options: ProgressOptions): ProgressView {
+  const { screen, colors, columns, now } = options
+  const running = new Map<string, { call: ToolUseBlock; since: number }>()
+  let what = 'starting'
+  let since = now()
+  let usage: Usage = NO_USAGE
+  let frame = 0
+  let pauses = 0
+  let timer: NodeJS.Timeout | null = null
+  let stopped = false
+
+  const change = (words: string) => {
+    if (words === what) return
+    what = words
+    since = now()
+  }
+  const draw = () => {
+    if (pauses > 0) return
+    const [doing, began] = running.size > 0 ? describeRunning([...running.values()]) : [what, since]
+    const mark = SPINNER[frame++ % SPINNER.length]
+    const rest = ` ${duration(now() - began)}${describeUsage(usage)}`
+    const room = Math.max(0, columns() - 1 - displayWidth(rest) - 2)
+    // The last column stays free: some terminals wrap as soon as it is written.
+    screen.status(clip(`${mark} ${clip(doing, room)}${rest}`, Math.max(0, columns() - 1)), colors.dim)
+  }
+  const observe = (event: Progress) => {
+    switch (event.type) {
+      case 'started':
+        return
+      case 'state':
+        return change(STATES[event.state] ?? printableLine(event.state))
+      case 'text':
+        return change('answering')
+      case 'textDiscarded':
+        return change('thinking')
+      case 'reply':
+        usage = addUsage(usage, event.record.usage)
+        return
+      case 'toolStarted':
+        running.set(event.call.id, { call: event.call, since: now() })
+        return
+      case 'toolFinished':
+        running.delete(event.call.id)
+        screen.line(finishedLine(event, colors, columns()))
+        return
+      case 'toolResults':
+        return
+      case 'retry':
+        return change('waiting to ask again')
+      case 'compacted': {
+        const size = `${tokens(event.before_tokens)} to ${tokens(event.after_tokens)} tokens`
+        screen.line(colors.dim(`~ conversation summarised: ${size} (${printableLine(event.trigger)})`))
+        return
+      }
+      case 'warning':
+        return
+      default:
+        event satisfies never
+    }
+  }
+  return {
+    observe(event) {
+      if (stopped) return
+      if (options.animated) timer ??= setInterval(draw, TICK_MS).unref()
+      observe(event)
+    },
+    pause() {
+      pauses++
+      screen.status(null)
+      let over = false
+      return () => {
+        if (!over) pauses--
+        over = true
+      }
+    },
+    stop() {
+      stopped = true
+      if (timer !== null) clearInterval(timer)
+      timer = null
+      screen.status(null)
+    },
+  }
+}
+
+function describeRunning(calls: Array<{ call: ToolUseBlock; since: number }>): [words: string, began: number] {
+  const began = Math.min(...calls.map((item) => item.since))
+  const [only, ...others] = calls
+  if (only === undefined) return ['', began]
+  if (others.length === 0) return [`running ${printableLine(only.call.name)} ${describeCall(only.call)}`, began]
+  const names = calls.map((item) => printableLine(item.call.name)).join(', ')
+  return [`running ${calls.length} calls: ${names}`, began]
+}
+
+function describeUsage(usage: Usage): string {
+  const input = wholeInput(usage)
+  if (input + usage.output_tokens === 0) return ''
+  return ` · ${tokens(input)} tokens in, ${tokens(usage.output_tokens)} out`
+}
+
+function finishedLine(event: Progress & { type: 'toolFinished' }, colors: Colors, columns: number): string {
+  const mark = event.is_error ? colors.red('✗') : colors.green('✓')
+  const name = clip(printableLine(event.call.name), 40)
+  const end = event.is_error ? ` failed ${duration(event.ms)}` : ` ${duration(event.ms)}`
+  const room = Math.max(0, columns - 1 - displayWidth(name) - displayWidth(end) - 3)
+  const args = describeCall(event.call, room)
+  return `${mark} ${colors.bold(name)}${args === '' ? '' : ` ${args}`}${colors.dim(end)}`
+}
