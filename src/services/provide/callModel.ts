@@ -1,0 +1,48 @@
+/** The `callModel` service: the request derived from the conversation and the real state, and the reply to it. */
+import type { Conversation } from '../../machines/conversation.ts'
+import type { CallInput, CallOutcome, Report } from '../../machines/outcomes.ts'
+import { requestMessages, withCacheMarks } from '../../machines/request.ts'
+import { withUniqueIds } from '../../machines/uniqueIds.ts'
+import type { RequestContext } from '../ports.ts'
+import type { RunDeps } from './deps.ts'
+
+export async function callModel(deps: RunDeps, input: CallInput, signal: AbortSignal): Promise<CallOutcome> {
+  const { conversation, report } = input
+  const context = await currentContext(deps, conversation, report)
+  const outcome = await deps.model.call(
+    {
+      model: deps.session.model,
+      max_tokens: deps.maxOutputTokens,
+      system: context.system,
+      tools: context.tools,
+      messages: withCacheMarks(requestMessages(conversation)),
+    },
+    { signal, observe: deps.observe },
+  )
+  if (outcome.kind === 'callFailed') return outcome
+  const record = withUniqueIds(outcome.record, conversation.messages)
+  deps.observe({ type: 'reply', record, parent_tool_use_id: deps.session.parent?.tool_use_id ?? null })
+  return { kind: 'replied', record }
+}
+
+/** Reads system and tools from the real state and records them where they are not what the last call used. */
+export async function currentContext(
+  deps: RunDeps,
+  conversation: Conversation,
+  report: Report,
+): Promise<RequestContext> {
+  const context = await deps.context.read()
+  const hash = `${deps.session.model} ${context.hash}`
+  if (hash !== conversation.context) {
+    const record = {
+      type: 'context',
+      hash,
+      model: deps.session.model,
+      system: context.system,
+      tools: context.tools,
+    } as const
+    await deps.recorder.note(deps.state(), record)
+    report({ type: 'contextRead', record })
+  }
+  return context
+}

@@ -1,0 +1,22 @@
+/** What one run of the machine works with. */
+import type { StateName, TurnLimits } from '../../machines/journal.ts'
+import type { ContextPort, ModelPort, Observe, PermissionPort, ToolEnv, ToolsPort } from '../ports.ts'
+import type { Recorder } from './recorder.ts'
+
+export interface RunDeps {
+  session: { session_id: string; cwd: string; model: string; parent?: { session_id: string; tool_use_id: string } }
+  /** What begins the turn: new words, or the wish to carry on with an unfinished one. */
+  begin: { kind: 'prompt'; text: string; extra: string | null } | { kind: 'resume' }
+  limits: TurnLimits
+  maxOutputTokens: number
+  context: ContextPort
+  model: ModelPort
+  tools: ToolsPort
+  toolEnv: Omit<ToolEnv, 'signal'>
+  permissions: PermissionPort
+  recorder: Recorder
+  observe: Observe
+  /** The machine's state now, for records that a service writes while it works. */
+  state: () => StateName
+  now: () => number
+}

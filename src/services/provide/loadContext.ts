@@ -1,0 +1,15 @@
+/** The `loadContext` service: what the turn begins with, as records. */
+import type { OpenedRecord, PromptRecord } from '../../machines/journal.ts'
+import type { LoadInput, LoadOutcome } from '../../machines/outcomes.ts'
+import type { RunDeps } from './deps.ts'
+
+export async function loadContext(deps: RunDeps, { conversation }: LoadInput): Promise<LoadOutcome> {
+  const { session, begin, limits } = deps
+  const { cwd } = session
+  if (begin.kind === 'resume') return { kind: 'loaded', records: [{ type: 'resumed', cwd, limits }] }
+  const blocks = await deps.context.expandPrompt(begin.text, begin.extra)
+  const prompt: PromptRecord = { type: 'prompt', text: begin.text, blocks, cwd, limits }
+  if (conversation.session !== null) return { kind: 'loaded', records: [prompt] }
+  const opened: OpenedRecord = { type: 'opened', ...session }
+  return { kind: 'loaded', records: [opened, prompt] }
+}

@@ -1,0 +1,96 @@
+/**
+ * The `runTools` service: the open calls of one reply. Calls run side by side; those that could disturb each other
+ * (the same key) run in call order. A start is on disk before the tool runs, a result before anyone sees it.
+ */
+import type { ToolFinishedRecord } from '../../machines/journal.ts'
+import type { ToolResultBlock, ToolUseBlock } from '../../machines/messages.ts'
+import type { ToolsInput, ToolsOutcome } from '../../machines/outcomes.ts'
+import type { CheckedCall, ToolResult } from '../ports.ts'
+import type { RunDeps } from './deps.ts'
+
+type Finished = Pick<ToolFinishedRecord, 'content' | 'is_error' | 'denied'>
+
+export async function runTools(deps: RunDeps, input: ToolsInput, signal: AbortSignal): Promise<ToolsOutcome> {
+  const lanes = new Map<string, Promise<unknown>>()
+  const results = await Promise.all(
+    input.calls.map(async (call) => {
+      const checked = await deps.tools.check(call, deps.session.cwd)
+      return runInLane(lanes, checked, () => runCall(deps, input, call, checked, signal))
+    }),
+  )
+  const message = { role: 'user' as const, content: results }
+  deps.observe({ type: 'toolResults', message, parent_tool_use_id: deps.session.parent?.tool_use_id ?? null })
+  return { kind: 'ran' }
+}
+
+function runInLane<T>(lanes: Map<string, Promise<unknown>>, checked: CheckedCall, run: () => Promise<T>): Promise<T> {
+  const key = checked.kind === 'ready' ? checked.plan.key : null
+  if (key === null) return run()
+  const turn = (lanes.get(key) ?? Promise.resolve()).then(run)
+  lanes.set(
+    key,
+    turn.catch(() => undefined),
+  )
+  return turn
+}
+
+async function runCall(
+  deps: RunDeps,
+  { report }: ToolsInput,
+  call: ToolUseBlock,
+  checked: CheckedCall,
+  signal: AbortSignal,
+): Promise<ToolResultBlock> {
+  const began = deps.now()
+  const finished = await attempt(deps, report, call, checked, signal)
+  signal.throwIfAborted()
+  const record: ToolFinishedRecord = { type: 'toolFinished', id: call.id, ...finished, ms: deps.now() - began }
+  await deps.recorder.note(deps.state(), record)
+  report({ type: 'toolFinished', record })
+  deps.observe({ type: 'toolFinished', call, is_error: record.is_error, ms: record.ms })
+  return {
+    type: 'tool_result',
+    tool_use_id: call.id,
+    content: record.content,
+    ...(record.is_error && { is_error: true }),
+  }
+}
+
+/** Decides, and where the call is allowed, starts it. A call that is not allowed never counts as started. */
+async function attempt(
+  deps: RunDeps,
+  report: ToolsInput['report'],
+  call: ToolUseBlock,
+  checked: CheckedCall,
+  signal: AbortSignal,
+): Promise<Finished> {
+  if (checked.kind === 'invalid') return { content: checked.content, is_error: true }
+  const decision = await deps.permissions.decide(call, checked.effect)
+  if (decision.kind !== 'allow') {
+    const content = `Permission refused: ${decision.reason} Nothing was run. ${decision.howToAllow}`
+    return { content, is_error: true, denied: true }
+  }
+  signal.throwIfAborted()
+  const record = { type: 'toolStarted', id: call.id } as const
+  await deps.recorder.note(deps.state(), record)
+  report({ type: 'toolStarted', record })
+  deps.observe({ type: 'toolStarted', call })
+  return finish(await runSafely(checked, deps, signal))
+}
+
+/** A tool that throws has a bug; the model gets it as an error and the loop goes on. */
+async function runSafely(
+  checked: Extract<CheckedCall, { kind: 'ready' }>,
+  deps: RunDeps,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  try {
+    return await checked.run({ ...deps.toolEnv, signal })
+  } catch (error) {
+    return { kind: 'error', content: `The tool failed: ${error instanceof Error ? error.message : String(error)}` }
+  }
+}
+
+function finish(result: ToolResult): Finished {
+  return { content: result.content, is_error: result.kind === 'error' }
+}
