@@ -97,7 +97,7 @@ export function clip(line: string, columns: number): string {
 }
 
 /** Fills a printable line with spaces to `columns` columns; longer ones are cut. */
-export function fit(line: string, columns: number): string {
+export function padTo(line: string, columns: number): string {
   const cut = clip(line, columns)
   return cut + ' '.repeat(Math.max(0, columns - displayWidth(cut)))
 }
