@@ -1,0 +1,34 @@
+/** The command line: from the arguments to the one thing that is asked for. No logic of its own. */
+import { type Asked, parseArgs } from './cli/args.ts'
+import { helpText } from './cli/flags.ts'
+
+/** @returns the exit code (contract.md, 2) */
+export async function main(argv: string[]): Promise<number> {
+  const asked = parseArgs(argv)
+  switch (asked.kind) {
+    case 'help':
+      return print(helpText())
+    case 'version':
+      return print(__VERSION__)
+    case 'usage':
+      process.stderr.write(`agent: ${asked.message}\n`)
+      return 2
+    case 'run':
+      return run(asked)
+    case 'command': {
+      const { runCommand } = await import('./commands/index.ts')
+      return runCommand(asked)
+    }
+  }
+}
+
+async function run(asked: Extract<Asked, { kind: 'run' }>): Promise<number> {
+  const atTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
+  if (asked.run.prompt.kind === 'none' && asked.run.session.kind === 'new' && atTerminal) return print(helpText())
+  const { runPrompt } = await import('./run/run.ts')
+  return runPrompt(asked.common, asked.run)
+}
+
+function print(text: string): Promise<number> {
+  return new Promise((resolve) => process.stdout.write(`${text}\n`, () => resolve(0)))
+}

@@ -1,0 +1,227 @@
+/** From the arguments to what is asked for. No defaults of a run are decided here, only what was said. */
+import { pathToFileURL } from 'node:url'
+import meow from 'meow'
+import { COMMANDS, FLAGS, type Flag, type FlagName, flagOf, helpText, takesValue } from './flags.ts'
+
+export type OutputFormat = 'text' | 'json' | 'stream-json'
+
+/** Where the prompt comes from; `argument` is byte for byte as typed. */
+export type PromptSource = { kind: 'argument'; text: string } | { kind: 'stdin' } | { kind: 'none' }
+
+export type SessionChoice =
+  | { kind: 'new' }
+  | { kind: 'continue'; fork: boolean }
+  | { kind: 'resume'; id: string; fork: boolean }
+
+export interface RunArgs {
+  prompt: PromptSource
+  session: SessionChoice
+  yes: boolean
+  model: string | null
+  maxTurns: number | null
+  appendSystemPrompt: string | null
+}
+
+export interface CommonArgs {
+  cwd: string | null
+  format: OutputFormat | null
+  settings: string | null
+  debug: boolean
+}
+
+export type Asked =
+  | { kind: 'help' }
+  | { kind: 'version' }
+  | { kind: 'usage'; message: string }
+  | { kind: 'run'; common: CommonArgs; run: RunArgs }
+  | { kind: 'command'; common: CommonArgs; name: string; input: string[]; all: boolean }
+
+/** @param argv the arguments after the program's name */
+export function parseArgs(argv: string[]): Asked {
+  const split = splitPrompt(argv)
+  if (split.kind === 'usage') return split
+  const { input, flags } = meow(helpText(), {
+    importMeta: { url: pathToFileURL(__filename).href } as ImportMeta,
+    pkg: { name: 'stepwright', version: __VERSION__, bin: { agent: 'dist/cli.js' } },
+    argv: split.rest,
+    autoHelp: false,
+    autoVersion: false,
+    description: false,
+    inferType: false,
+    flags: MEOW_FLAGS,
+  })
+  const said = flags as Partial<Record<string, string | boolean>>
+  if (said.help === true) return { kind: 'help' }
+  if (said.version === true) return { kind: 'version' }
+  return assemble(input.map(String), said, split)
+}
+
+const MEOW_FLAGS = Object.fromEntries(
+  (Object.entries(FLAGS) as Array<[FlagName, Flag]>)
+    .filter(([name]) => name !== 'print')
+    .map(([name, flag]) => [
+      camel(name),
+      {
+        type: flag.value === undefined ? ('boolean' as const) : ('string' as const),
+        ...(flag.short && { shortFlag: flag.short }),
+      },
+    ]),
+)
+
+function camel(name: string): string {
+  return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+interface Split {
+  kind: 'split'
+  /** `alone`: -p was given without a prompt after it. */
+  print: { kind: 'absent' } | { kind: 'alone' } | { kind: 'text'; text: string }
+  rest: string[]
+}
+
+/**
+ * Takes `-p` and its prompt out before any parser sees them, since a prompt may look like anything (contract.md, 2),
+ * and joins the other flags with their values, so that a value may begin with a dash.
+ */
+function splitPrompt(argv: string[]): Split | { kind: 'usage'; message: string } {
+  const rest: string[] = []
+  const seen = new Set<string>()
+  let print: Split['print'] = { kind: 'absent' }
+  for (let i = 0; i < argv.length; i++) {
+    const argument = argv[i] ?? ''
+    if (argument === '--') return { kind: 'split', print, rest: [...rest, ...argv.slice(i)] }
+    const [spelled, inline] = argument.startsWith('--') ? cut(argument) : [argument, null]
+    const name = flagOf(spelled)
+    if (name === null) {
+      if (argument.startsWith('-') && argument !== '-')
+        return usage(`Unknown flag ${quote(argument)}. See agent --help.`)
+      rest.push(argument)
+      continue
+    }
+    if (seen.has(name)) return usage(`--${name} was given twice; give it once.`)
+    seen.add(name)
+    const next = argv[i + 1]
+    if (name === 'print') {
+      if (inline !== null) print = { kind: 'text', text: inline }
+      else if (next === undefined || flagOf(next) !== null) print = { kind: 'alone' }
+      else print = { kind: 'text', text: argv[++i] ?? '' }
+    } else if (!takesValue(name)) {
+      if (inline !== null) return usage(`--${name} takes no value, but was given ${quote(inline)}.`)
+      rest.push(`--${name}`)
+    } else if (inline !== null) rest.push(`--${name}=${inline}`)
+    else if (next === undefined || flagOf(next) !== null)
+      return usage(`--${name} needs a value: --${name} ${placeholderOf(name)}.`)
+    else rest.push(`--${name}=${argv[++i] ?? ''}`)
+  }
+  return { kind: 'split', print, rest }
+}
+
+function cut(argument: string): [string, string | null] {
+  const at = argument.indexOf('=')
+  return at < 0 ? [argument, null] : [argument.slice(0, at), argument.slice(at + 1)]
+}
+
+function placeholderOf(name: FlagName): string {
+  return (FLAGS[name] as Flag).value ?? ''
+}
+
+function usage(message: string): { kind: 'usage'; message: string } {
+  return { kind: 'usage', message }
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+}
+
+type Said = Partial<Record<string, string | boolean>>
+
+function assemble(input: string[], said: Said, { print }: Split): Asked {
+  const format = formatOf(said)
+  if (format === undefined)
+    return usage(`--output-format is text, json or stream-json, not ${quote(text(said.outputFormat) ?? '')}.`)
+  const common: CommonArgs = {
+    cwd: text(said.cwd),
+    format,
+    settings: text(said.settings),
+    debug: said.debug === true,
+  }
+  const name = input[0] ?? null
+  if (print.kind === 'absent' && name !== null) {
+    if (!isCommand(name))
+      return usage(`Unknown command ${quote(name)}. To run it as a prompt: agent -p ${quote(name)}.`)
+    const misplaced = misplacedFlag(said, name)
+    if (misplaced !== null) return usage(`--${misplaced} does not belong to agent ${name}.`)
+    return { kind: 'command', common, name, input: input.slice(1), all: said.all === true }
+  }
+  const misplaced = misplacedFlag(said, 'run')
+  if (misplaced !== null) return usage(`--${misplaced} does not belong to a run.`)
+  return assembleRun(input, said, print, common)
+}
+
+function assembleRun(input: string[], said: Said, print: Split['print'], common: CommonArgs): Asked {
+  const prompt = promptOf(print, input)
+  if (typeof prompt === 'string') return usage(prompt)
+  const session = sessionOf(said)
+  if (typeof session === 'string') return usage(session)
+  const maxTurns = said.maxTurns === undefined ? null : Number(said.maxTurns)
+  if (maxTurns !== null && !(Number.isSafeInteger(maxTurns) && maxTurns > 0 && /^\d+$/.test(String(said.maxTurns)))) {
+    return usage(`--max-turns is a whole number above 0, not ${quote(String(said.maxTurns))}.`)
+  }
+  if (said.model !== undefined && String(said.model).trim() === '') return usage('--model needs the name of a model.')
+  return {
+    kind: 'run',
+    common,
+    run: {
+      prompt,
+      session,
+      yes: said.yes === true,
+      model: text(said.model),
+      maxTurns,
+      appendSystemPrompt: text(said.appendSystemPrompt),
+    },
+  }
+}
+
+function promptOf(print: Split['print'], input: string[]): PromptSource | string {
+  const extra = print.kind === 'text' ? input : input.slice(1)
+  if (extra.length > 0)
+    return `Unexpected argument ${quote(extra[0] ?? '')} beside the prompt; put the whole prompt in quotes.`
+  if (print.kind === 'absent') return { kind: 'none' }
+  const given = print.kind === 'text' ? print.text : input[0]
+  if (given === undefined || given === '-') return { kind: 'stdin' }
+  return { kind: 'argument', text: given }
+}
+
+function sessionOf(said: Said): SessionChoice | string {
+  const fork = said.forkSession === true
+  const id = text(said.resume)
+  if (said.continue === true && id !== null) return '--continue and --resume exclude each other; give one of them.'
+  if (said.continue === true) return { kind: 'continue', fork }
+  if (id !== null)
+    return id === '' ? '--resume needs a session id; agent sessions lists them.' : { kind: 'resume', id, fork }
+  return fork ? '--fork-session goes with --continue or --resume.' : { kind: 'new' }
+}
+
+function formatOf(said: Said): OutputFormat | null | undefined {
+  const format = said.outputFormat
+  if (format === undefined) return said.json === true ? 'json' : null
+  if (format !== 'text' && format !== 'json' && format !== 'stream-json') return undefined
+  return format
+}
+
+function misplacedFlag(said: Said, command: string): string | null {
+  for (const [name, flag] of Object.entries(FLAGS) as Array<[string, Flag]>) {
+    const value = said[camel(name)]
+    if (value === undefined || value === false) continue
+    if (!flag.on.includes('*') && !flag.on.includes(command)) return name
+  }
+  return null
+}
+
+function isCommand(name: string): boolean {
+  return Object.keys(COMMANDS).some((line) => line.split(' ')[0] === name)
+}
+
+function text(value: string | boolean | undefined): string | null {
+  return typeof value === 'string' ? value : null
+}

@@ -1,0 +1,75 @@
+/** Every flag there is, once: parsing, checking and the help read this table. */
+
+export interface Flag {
+  short?: string
+  /** What stands for the value in the help; absent for a switch. */
+  value?: string
+  /** Commands that take it; `run` is the run of a prompt. */
+  on: readonly string[]
+  help: string
+}
+
+const FORMATS = 'text|json|stream-json'
+
+export const FLAGS = {
+  cwd: { short: 'C', value: '<dir>', on: ['*'], help: 'work in this directory' },
+  print: { short: 'p', value: '<prompt>', on: ['run'], help: 'run this prompt without a conversation; - reads stdin' },
+  yes: { short: 'y', on: ['run'], help: 'approve every tool call that would ask; deny rules still hold' },
+  continue: { short: 'c', on: ['run'], help: 'go on with the last session of this directory' },
+  resume: { short: 'r', value: '<id>', on: ['run'], help: 'go on with this session, from anywhere' },
+  'fork-session': { on: ['run'], help: 'with the two above: as a new session, the old one stays as it is' },
+  'output-format': { value: `<${FORMATS}>`, on: ['run'], help: 'default: text at a terminal, json elsewhere' },
+  json: { on: ['*'], help: 'the same as --output-format json' },
+  model: { value: '<name>', on: ['run'], help: 'model to call' },
+  'max-turns': { value: '<n>', on: ['run'], help: 'model calls of one prompt at most (default 250)' },
+  'append-system-prompt': { value: '<text>', on: ['run'], help: 'add this to the system prompt' },
+  settings: { value: '<file>', on: ['run', 'config'], help: 'settings that weigh more than all others' },
+  debug: { on: ['*'], help: 'diagnostics on stderr' },
+  all: { on: ['sessions'], help: 'sessions of every directory' },
+  version: { short: 'v', on: ['*'], help: 'print the version' },
+  help: { short: 'h', on: ['*'], help: 'print this help' },
+} as const satisfies Record<string, Flag>
+
+export type FlagName = keyof typeof FLAGS
+
+export const COMMANDS: Record<string, string> = {
+  'sessions [show|export|rm <id>]': 'list, show, export or remove sessions (--all, --json)',
+  config: 'show each effective setting and where it comes from (--json)',
+  demo: 'mend a small broken project with a recorded model; no key needed',
+}
+
+/** @returns the flag that an argument spells exactly (`-p`, `--print`), without its value. */
+export function flagOf(argument: string): FlagName | null {
+  for (const name of Object.keys(FLAGS) as FlagName[]) {
+    const flag: Flag = FLAGS[name]
+    if (argument === `--${name}` || (flag.short !== undefined && argument === `-${flag.short}`)) return name
+  }
+  return null
+}
+
+/** @returns whether the flag takes a value. */
+export function takesValue(name: FlagName): boolean {
+  return 'value' in FLAGS[name]
+}
+
+/** @returns the help text, 80 columns wide. */
+export function helpText(): string {
+  const rows = (Object.entries(FLAGS) as Array<[string, Flag]>).map(([name, flag]): [string, string] => [
+    `${flag.short ? `-${flag.short}, ` : '    '}--${name}${flag.value && flag.value.length < 12 ? ` ${flag.value}` : ''}`,
+    flag.value && flag.value.length >= 12 ? `${flag.value.slice(1, -1)}; ${flag.help}` : flag.help,
+  ])
+  return [
+    'Usage',
+    '  agent [-C <dir>] [--yes] -p "<prompt>"',
+    '  agent <command>',
+    '',
+    'Options',
+    ...rows.map(([left, right]) => `  ${left.padEnd(30)} ${right}`),
+    '',
+    'Commands',
+    ...Object.entries(COMMANDS).map(([name, help]) => `  ${name.padEnd(30)} ${help}`),
+    '',
+    'Exit codes: 0 the run ended, 1 it failed, 2 nothing was started,',
+    '129/130/143 stopped by SIGHUP/SIGINT/SIGTERM.',
+  ].join('\n')
+}

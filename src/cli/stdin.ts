@@ -1,0 +1,54 @@
+/** Piped standard input: read where something is really piped, never waited for where nothing comes. */
+import { fstatSync } from 'node:fs'
+import type { Result } from '../services/ports.ts'
+
+/** A stdin that says nothing for this long holds no prompt: it was inherited (contract.md, 2). */
+const FIRST_BYTE_MS = 1000
+/** More than any model reads; a bound, so that an endless pipe cannot fill the memory. */
+const MAX_BYTES = 32 * 1024 * 1024
+
+/** @returns whether stdin is a pipe, a socket or a file: something a user can have put text into. */
+export function stdinIsPiped(): boolean {
+  try {
+    const stat = fstatSync(0)
+    return stat.isFIFO() || stat.isFile() || stat.isSocket()
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Reads stdin to its end.
+ * @param wait `forText`: the prompt itself comes from there, so however long it takes; `briefly`: it is an addition,
+ *   given up where no first byte comes
+ * @returns the text, null where nothing came
+ */
+export async function readStdin(wait: 'forText' | 'briefly'): Promise<Result<string | null>> {
+  const { stdin } = process
+  const chunks: Buffer[] = []
+  let size = 0
+  let timer: NodeJS.Timeout | undefined
+  return new Promise((resolve) => {
+    const end = (result: Result<string | null>): void => {
+      clearTimeout(timer)
+      stdin.removeAllListeners()
+      // A handle left open would hold the process.
+      stdin.destroy()
+      resolve(result)
+    }
+    if (wait === 'briefly') timer = setTimeout(() => end({ ok: true, value: null }), FIRST_BYTE_MS)
+    stdin.on('data', (chunk: Buffer) => {
+      clearTimeout(timer)
+      chunks.push(chunk)
+      size += chunk.length
+      if (size > MAX_BYTES) {
+        end({
+          ok: false,
+          message: `stdin holds more than ${MAX_BYTES / 1024 / 1024} MB; put it into a file and name the file in the prompt.`,
+        })
+      }
+    })
+    stdin.on('end', () => end({ ok: true, value: size === 0 ? null : Buffer.concat(chunks).toString('utf8') }))
+    stdin.on('error', () => end({ ok: true, value: size === 0 ? null : Buffer.concat(chunks).toString('utf8') }))
+  })
+}

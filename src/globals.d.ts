@@ -1,0 +1,4 @@
+/** The version of package.json, put in by the build. */
+declare const __VERSION__: string
+/** The bundle is CommonJS. */
+declare const __filename: string

@@ -1,0 +1,39 @@
+/** The prompt of a run: the argument byte for byte, with what is piped beside it, or stdin itself. */
+import type { RunArgs } from '../cli/args.ts'
+import { readStdin, stdinIsPiped } from '../cli/stdin.ts'
+import { isBlank } from '../machines/messages.ts'
+import type { Result } from '../services/ports.ts'
+
+export type Prompt = { kind: 'prompt'; text: string; extra: string | null } | { kind: 'resume' }
+
+const EMPTY_PROMPT = 'The prompt is empty: say what to do, as in agent -p "fix the failing test".'
+
+export async function readPrompt(args: RunArgs): Promise<Result<Prompt>> {
+  switch (args.prompt.kind) {
+    case 'argument':
+      return isBlank(args.prompt.text) ? { ok: false, message: EMPTY_PROMPT } : withPiped(args.prompt.text)
+    case 'stdin':
+      return fromStdin()
+    case 'none':
+      return args.session.kind === 'new'
+        ? { ok: false, message: 'No prompt was given: agent -p "<prompt>". See agent --help.' }
+        : { ok: true, value: { kind: 'resume' } }
+  }
+}
+
+async function withPiped(text: string): Promise<Result<Prompt>> {
+  if (!stdinIsPiped()) return { ok: true, value: { kind: 'prompt', text, extra: null } }
+  const piped = await readStdin('briefly')
+  if (!piped.ok) return piped
+  const extra = piped.value === null || isBlank(piped.value) ? null : piped.value
+  return { ok: true, value: { kind: 'prompt', text, extra } }
+}
+
+async function fromStdin(): Promise<Result<Prompt>> {
+  if (process.stdin.isTTY !== true && !stdinIsPiped()) return { ok: false, message: EMPTY_PROMPT }
+  const piped = await readStdin('forText')
+  if (!piped.ok) return piped
+  return piped.value === null || isBlank(piped.value)
+    ? { ok: false, message: EMPTY_PROMPT }
+    : { ok: true, value: { kind: 'prompt', text: piped.value, extra: null } }
+}

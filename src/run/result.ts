@@ -1,0 +1,57 @@
+/** The result of a run, from the conversation it ended with. */
+import type { Conversation } from '../machines/conversation.ts'
+import { NO_USAGE } from '../machines/messages.ts'
+import type { RunResult } from '../services/ports.ts'
+
+export interface Ended {
+  conversation: Conversation
+  session_id: string
+  duration_ms: number
+  cost: (model: string, usage: RunResult['usage']) => number | null
+  model: string
+  /** Why the session could not be saved; the answer is delivered all the same, as an error (contract.md, 6). */
+  storeFault: string | null
+}
+
+export function resultOf(ended: Ended): RunResult {
+  const { turn } = ended.conversation
+  const failure = turn.failure
+  const errors = [
+    ...(failure === null ? [] : [failure.message]),
+    ...(ended.storeFault === null ? [] : [`The session could not be saved: ${ended.storeFault}`]),
+  ]
+  return {
+    type: 'result',
+    subtype: failure?.subtype ?? (errors.length > 0 ? 'error_during_execution' : 'success'),
+    is_error: errors.length > 0,
+    result: turn.text,
+    ...(errors.length > 0 && { errors }),
+    session_id: ended.session_id,
+    num_turns: turn.calls,
+    duration_ms: Math.round(ended.duration_ms),
+    duration_api_ms: Math.round(turn.api_ms),
+    stop_reason: turn.stop_reason,
+    usage: turn.usage,
+    total_cost_usd: ended.cost(ended.model, turn.usage),
+    permission_denials: turn.denials,
+  }
+}
+
+/** @returns the result of a run that could not begin (exit 2): nothing was called, nothing was changed. */
+export function nothingStarted(message: string, session_id: string): RunResult {
+  return {
+    type: 'result',
+    subtype: 'error_during_execution',
+    is_error: true,
+    result: '',
+    errors: [message],
+    session_id,
+    num_turns: 0,
+    duration_ms: 0,
+    duration_api_ms: 0,
+    stop_reason: null,
+    usage: NO_USAGE,
+    total_cost_usd: null,
+    permission_denials: [],
+  }
+}

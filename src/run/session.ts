@@ -1,0 +1,111 @@
+/** Which session a run works in: a new one, one that goes on, or a fork of one. */
+import { randomUUID } from 'node:crypto'
+import type { SessionChoice } from '../cli/args.ts'
+import { type Conversation, EMPTY } from '../machines/conversation.ts'
+import { fold } from '../machines/fold.ts'
+import type { JournalEntry, NewEntry } from '../machines/journal.ts'
+import type { Journal, LoadedSession, Result, StorePort } from '../services/ports.ts'
+
+export interface RunSession {
+  session_id: string
+  journal: Journal
+  conversation: Conversation
+  entries: JournalEntry[]
+  warnings: string[]
+  /** A fork's inherited entries, still to be written into its own journal. */
+  inherited: NewEntry[]
+}
+
+/** A session that is to go on, named but not yet held. */
+export type Found = { kind: 'new' } | { kind: 'old'; session_id: string; fork: boolean }
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/**
+ * Finds the session by what the user said.
+ * @param cwd the working directory as a real path
+ */
+export async function findSession(store: StorePort, choice: SessionChoice, cwd: string): Promise<Result<Found>> {
+  switch (choice.kind) {
+    case 'new':
+      return { ok: true, value: { kind: 'new' } }
+    case 'continue': {
+      const head = await store.latest(cwd)
+      if (head === null) {
+        return { ok: false, message: `There is no session to continue in ${cwd}; run without --continue.` }
+      }
+      return { ok: true, value: { kind: 'old', session_id: head.session_id, fork: choice.fork } }
+    }
+    case 'resume': {
+      const { id, fork } = choice
+      if (UUID.test(id)) return { ok: true, value: { kind: 'old', session_id: id, fork } }
+      const ids = id === '' ? [] : await store.find(id)
+      const [only] = ids
+      if (only === undefined || ids.length > 1) return { ok: false, message: unknownId(id, ids) }
+      return { ok: true, value: { kind: 'old', session_id: only, fork } }
+    }
+  }
+}
+
+function unknownId(id: string, ids: string[]): string {
+  const named = JSON.stringify(id.length > 80 ? `${id.slice(0, 80)}…` : id)
+  if (ids.length > 1) return `Session ${named} is not one session: ${ids.length} ids begin so. Give more of the id.`
+  return `Unknown session ${named}: agent sessions --all lists the ones there are.`
+}
+
+/** Takes the session's hold and reads it, or begins a new one. */
+export async function openSession(store: StorePort, found: Found): Promise<Result<RunSession>> {
+  if (found.kind === 'new') return openNew(store, EMPTY, [], [])
+  if (found.fork) {
+    const source = await store.load(found.session_id)
+    return source === null ? { ok: false, message: unknownId(found.session_id, []) } : openFork(store, source)
+  }
+  const held = await store.hold(found.session_id)
+  if (!held.ok) return held
+  // Read only now that nobody else writes.
+  const loaded = await store.load(found.session_id)
+  if (loaded === null) {
+    await held.value.release()
+    return { ok: false, message: unknownId(found.session_id, []) }
+  }
+  const { entries, warnings } = loaded
+  return {
+    ok: true,
+    value: {
+      session_id: found.session_id,
+      journal: held.value,
+      conversation: fold(entries.map((entry) => entry.record)),
+      entries,
+      warnings,
+      inherited: [],
+    },
+  }
+}
+
+/** A fork begins with its own `opened` record and the other records of its source. */
+function openFork(store: StorePort, source: LoadedSession): Promise<Result<RunSession>> {
+  const session_id = randomUUID()
+  const inherited = source.entries.map(({ in: state, record }): NewEntry => {
+    if (record.type !== 'opened') return { in: state, record }
+    const { parent: _, ...opened } = record
+    const forked_from = { session_id: source.head.session_id, at: source.entries.length }
+    return { in: state, record: { ...opened, session_id, forked_from } }
+  })
+  const conversation = fold(inherited.map((entry) => entry.record))
+  return openNew(store, conversation, inherited, source.warnings, session_id)
+}
+
+async function openNew(
+  store: StorePort,
+  conversation: Conversation,
+  inherited: NewEntry[],
+  warnings: string[],
+  session_id: string = randomUUID(),
+): Promise<Result<RunSession>> {
+  const held = await store.hold(session_id)
+  if (!held.ok) return held
+  return {
+    ok: true,
+    value: { session_id, journal: held.value, conversation, entries: [], warnings, inherited },
+  }
+}

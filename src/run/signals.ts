@@ -1,0 +1,21 @@
+/** SIGINT, SIGTERM and SIGHUP: the first asks the run to end in order, a second SIGINT ends it at once. */
+const CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
+
+export interface Signals {
+  /** 128 + the signal's number where one came, else null. */
+  exitCode(): number | null
+}
+
+/** @param interrupt told the signal's name, once */
+export function onSignals(interrupt: (name: string) => void): Signals {
+  let code: number | null = null
+  for (const name of Object.keys(CODES) as Array<keyof typeof CODES>) {
+    process.on(name, () => {
+      if (code === null) {
+        code = CODES[name]
+        interrupt(name)
+      } else if (name === 'SIGINT') process.exit(code)
+    })
+  }
+  return { exitCode: () => code }
+}
