@@ -1,0 +1,79 @@
+/** Why a text was not found in a file, as far as one can see: what helps the model to get it right the next time. */
+import { cutAt } from './lines.ts'
+
+/** Lines of a file that are looked at, so that a hint never takes long. */
+const MOST_LINES = 200_000
+const SHOWN_LENGTH = 200
+
+/**
+ * @param content the file's text
+ * @param old the text that is not in it
+ * @returns one sentence
+ */
+export function whyNoMatch(content: string, old: string): string {
+  const lines = content.split(/\r\n|\n|\r/, MOST_LINES)
+  const wanted = old.split(/\r\n|\n|\r/)
+  return (
+    differsInEndings(content, old) ??
+    carriesLineNumbers(content, old) ??
+    differsInSpace(lines, wanted) ??
+    goesOnDifferently(lines, wanted) ??
+    'Read the file again and copy the text as it stands there.'
+  )
+}
+
+function differsInEndings(content: string, old: string): string | null {
+  const plain = old.replace(/\r\n?/g, '\n')
+  if (plain === old || !content.replace(/\r\n?/g, '\n').includes(plain)) return null
+  return 'It differs only in its line endings: send it with \\n alone, which matches any line ending.'
+}
+
+function carriesLineNumbers(content: string, old: string): string | null {
+  const bare = old.replace(/^ *\d+\t/gm, '')
+  return bare !== old && bare.trim() !== '' && content.replace(/\r\n?/g, '\n').includes(bare)
+    ? 'Leave out the line numbers that read_file puts before the lines.'
+    : null
+}
+
+function differsInSpace(lines: string[], wanted: string[]): string | null {
+  const folded = withoutEmptyEnds(wanted.map(fold))
+  if (folded.length === 0) return null
+  const text = lines.map(fold)
+  const at = text.findIndex((_, index) => folded.every((line, offset) => text[index + offset] === line))
+  if (at === -1) return null
+  return `Line ${at + 1} differs from it only in white space or look-alike characters: ${quoted(lines[at] ?? '')}.`
+}
+
+function goesOnDifferently(lines: string[], wanted: string[]): string | null {
+  const [first = '', ...more] = withoutEmptyEnds(wanted)
+  if (first.trim() === '' || more.length === 0) return null
+  const at = lines.findIndex((line) => line.endsWith(first))
+  if (at === -1) return null
+  const offset = more.findIndex((line, index) => lines[at + 1 + index] !== line)
+  if (offset === -1) return null
+  const there = lines[at + 1 + offset]
+  const found = there === undefined ? 'the file ends before it' : `line ${at + 2 + offset} is ${quoted(there)}`
+  return `Line ${at + 1} begins like it, but ${found}, where it has ${quoted(more[offset] ?? '')}.`
+}
+
+/** The same for lines that look the same: white space, Unicode forms, quotes and dashes made equal. */
+function fold(line: string): string {
+  return line
+    .normalize('NFKC')
+    .replace(/[\u2018\u2019\u201b]/g, "'")
+    .replace(/[\u201c\u201d]/g, '"')
+    .replace(/[\u2010-\u2015\u2212]/g, '-')
+    .replace(/[\u200b\ufeff]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+}
+
+function withoutEmptyEnds(lines: string[]): string[] {
+  const first = lines.findIndex((line) => line !== '')
+  const last = lines.findLastIndex((line) => line !== '')
+  return first === -1 ? [] : lines.slice(first, last + 1)
+}
+
+function quoted(line: string): string {
+  return JSON.stringify(line.length > SHOWN_LENGTH ? `${cutAt(line, SHOWN_LENGTH)}…` : line)
+}

@@ -1,0 +1,66 @@
+/** Writing a file whole or not at all. */
+import { constants } from 'node:fs'
+import { access, type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { currentVersion } from './opened.ts'
+import { reasonOf } from './reasons.ts'
+
+export type Replaced = { kind: 'written' } | { kind: 'changedMeanwhile' } | { kind: 'failed'; reason: string }
+
+/**
+ * Puts `content` at `target`, making its directories. A reader sees the old file or the new one, also after a power
+ * cut: a new file beside it is written, synced and renamed. Mode and owner are kept; of several hard links only this
+ * name gets the new content, which is what keeps a package store that others link to unharmed.
+ * @param target real path of the file (a rename would replace a symlink)
+ * @param version the file's version the content rests on (`versionOf`), null where there was none
+ * @returns `changedMeanwhile` where that is no longer so: nothing was written then
+ */
+export async function replaceFile(target: string, content: Uint8Array, version: string | null): Promise<Replaced> {
+  try {
+    if (version !== null) await access(target, constants.W_OK)
+    await mkdir(dirname(target), { recursive: true })
+  } catch (error) {
+    return { kind: 'failed', reason: reasonOf(error) }
+  }
+  const aside = join(dirname(target), asideName(target))
+  try {
+    await writeAside(aside, content, version === null ? null : target)
+    if ((await currentVersion(target)) !== version) return { kind: 'changedMeanwhile' }
+    await rename(aside, target)
+    return { kind: 'written' }
+  } catch (error) {
+    return { kind: 'failed', reason: reasonOf(error) }
+  } finally {
+    await rm(aside, { force: true }).catch(() => undefined)
+  }
+}
+
+let writes = 0
+
+/** A name no other write takes, short enough where the file's own is at the limit. */
+function asideName(target: string): string {
+  writes += 1
+  return `.${basename(target).slice(0, 20)}.agent-${process.pid}-${Date.now().toString(36)}-${writes}`
+}
+
+async function writeAside(aside: string, content: Uint8Array, like: string | null): Promise<void> {
+  // Private until it has the old file's mode: a secret must not be readable for a moment.
+  const handle = await open(aside, 'wx', like === null ? 0o666 : 0o600)
+  try {
+    await handle.writeFile(content)
+    if (like !== null) await copyOwnerAndMode(handle, like)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function copyOwnerAndMode(handle: FileHandle, like: string): Promise<void> {
+  const old = await stat(like)
+  const own = await handle.stat()
+  if (old.uid !== own.uid || old.gid !== own.gid) {
+    // Only root may give files away; for others the new file is theirs, as with every editor that renames.
+    await handle.chown(old.uid, old.gid).catch(() => undefined)
+  }
+  await handle.chmod(old.mode & 0o7777)
+}

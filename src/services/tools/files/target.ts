@@ -1,0 +1,44 @@
+/** The file a write is meant for, as it is before the write. */
+import type { SeenFiles } from '../../ports.ts'
+import { openRegular } from './opened.ts'
+import { absolutePath, realTarget } from './paths.ts'
+import { standingOf } from './seen.ts'
+
+export type Target =
+  /** `real` is where the bytes go, `version` what `replaceFile` compares. */
+  | { kind: 'file'; real: string; size: number; version: string }
+  | { kind: 'missing'; real: string }
+  /** A whole sentence for the model. */
+  | { kind: 'refused'; message: string }
+
+/**
+ * Looks where a path leads and whether it may be written: not where something else than a file is, nor where someone
+ * else changed the file since the agent saw it.
+ * @param path as the model gave it
+ */
+export async function writeTarget(path: string, cwd: string, seen: SeenFiles): Promise<Target> {
+  if (path.endsWith('/')) {
+    return {
+      kind: 'refused',
+      message: `${path} names a directory; give the path of a file, without a slash at its end.`,
+    }
+  }
+  const real = realTarget(absolutePath(path, cwd))
+  const opened = await openRegular(real)
+  switch (opened.kind) {
+    case 'missing':
+      return { kind: 'missing', real }
+    case 'refused':
+      return { kind: 'refused', message: `${path} cannot be written because ${opened.reason}.` }
+    case 'file': {
+      await opened.handle.close()
+      if ((await standingOf(seen, real)) === 'changed') return { kind: 'refused', message: changedMessage(path) }
+      return { kind: 'file', real, size: opened.size, version: opened.version }
+    }
+  }
+}
+
+/** What a write says that is refused for the sake of someone else's change. */
+export function changedMessage(path: string): string {
+  return `${path} was changed by someone else since you read it; nothing was written. Read it again with read_file, then repeat the change on what it holds now.`
+}
