@@ -1,63 +1,164 @@
 /** Puts a run together: directory, settings, key, session, and the ports over the real world. */
-import { realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
 import type { CommonArgs, RunArgs } from '../cli/args.ts'
 import type { TurnLimits } from '../machines/journal.ts'
 import { createContext } from '../services/context/index.ts'
 import { createModel, type Model } from '../services/model/index.ts'
 import { checkBaseUrl } from '../services/model/key.ts'
-import { type costOf, DEFAULT_MODEL, maxOutputOf, windowOf } from '../services/model/prices.ts'
+import { DEFAULT_MODEL, maxOutputOf, windowOf } from '../services/model/prices.ts'
 import { createPermissions } from '../services/permissions/decide.ts'
 import type { Observe, Result, StorePort } from '../services/ports.ts'
 import type { RunDeps } from '../services/provide/deps.ts'
-import { loadSettings, type Settings } from '../services/settings/index.ts'
+import { type LoadedSettings, loadSettings, type Settings } from '../services/settings/index.ts'
 import { isTrusted } from '../services/settings/trust.ts'
 import { createStore } from '../services/store/index.ts'
 import { createTools } from '../services/tools/registry.ts'
-import { credentials } from './credentials.ts'
+import { childEnv, credentials } from './credentials.ts'
+import { agentHome, existingDirectory, workingDirectory } from './directory.ts'
 import { findSession, openSession, type RunSession } from './session.ts'
+import { createSpending } from './spending.ts'
 
 const DEFAULT_MAX_TURNS = 250
 /** Of the model's window; the rest is for the reply and the summary (contract.md, 9). */
 const BUDGET_SHARE = 0.8
+/** For a model whose window is not known. */
 const UNKNOWN_WINDOW = 200_000
 
 export interface Composed {
   session: RunSession
   deps: Omit<RunDeps, 'recorder' | 'begin' | 'state' | 'now'>
-  cost: typeof costOf
+  /** USD so far; null where a model's price is not known. */
+  spent: () => number | null
   close(): Promise<void>
 }
 
-/** The user's own folder of the agent. */
-export function agentHome(env: NodeJS.ProcessEnv = process.env): string {
-  return env.AGENT_HOME ? resolve(env.AGENT_HOME) : join(homedir(), '.agent')
+/** Where replies come from: the server of the environment and the settings, or a model that is handed in. */
+export type ModelSource = { kind: 'server' } | { kind: 'given'; model: Model }
+
+/** @returns a run that is ready to start and holds its session, or why nothing was started */
+export async function compose(
+  common: CommonArgs,
+  args: RunArgs,
+  source: ModelSource,
+  observe: Observe,
+): Promise<Result<Composed>> {
+  const warn = (message: string): void => observe({ type: 'warning', message })
+  const place = await workingDirectory(common.cwd)
+  // A session that goes on brings its own directory, so a lost one of the shell does not matter then.
+  if (!place.ok && (common.cwd !== null || args.session.kind !== 'resume')) return place
+  const here = place.ok ? place.value : homedir()
+  const settings = await settingsFor(here, common)
+  if (!settings.ok) return settings
+  const model = openModel(source, settings.value)
+  if (!model.ok) return model
+  const { store: uri } = settings.value.settings
+  const store = createStore({ home: agentHome(process.env), ...(uri !== null && { uri }), warn })
+  const session = await holdSession(store, args, here)
+  if (!session.ok) return closing(store, session)
+  const run = await assemble(common, args, here, settings.value, session.value, model.value, observe)
+  if (!run.ok) {
+    await session.value.journal.release()
+    return closing(store, run)
+  }
+  return {
+    ok: true,
+    value: { ...run.value, close: () => closeAll(session.value, store, model.value) },
+  }
 }
 
-/** @returns the working directory as a real path: what `-C` names, or the one the process stands in */
-export async function workingDirectory(given: string | null): Promise<Result<string>> {
-  if (given === null) {
-    try {
-      return { ok: true, value: await realpath(process.cwd()) }
-    } catch {
-      return { ok: false, message: 'The current directory no longer exists: give another with -C <dir>.' }
-    }
-  }
-  return existingDirectory(given)
+async function settingsFor(cwd: string, common: CommonArgs): Promise<Result<LoadedSettings>> {
+  const home = agentHome(process.env)
+  return loadSettings({ home, cwd, settingsFile: common.settings, env: process.env, trusted: isTrusted(home, cwd) })
 }
 
-async function existingDirectory(given: string): Promise<Result<string>> {
-  const named = JSON.stringify(given)
-  if (given === '') return { ok: false, message: '-C needs a directory, but was given "".' }
-  try {
-    const real = await realpath(given)
-    if ((await stat(real)).isDirectory()) return { ok: true, value: real }
-    return { ok: false, message: `-C ${named} is not a directory.` }
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code
-    if (code === 'EACCES') return { ok: false, message: `-C ${named} cannot be entered: permission denied.` }
-    if (code === 'ENOTDIR') return { ok: false, message: `-C ${named} is not a directory.` }
-    return { ok: false, message: `-C ${named} does not exist.` }
+function openModel(source: ModelSource, { settings }: LoadedSettings): Result<Model> {
+  if (source.kind === 'given') return { ok: true, value: source.model }
+  const key = credentials(process.env)
+  if (!key.ok) return key
+  const baseUrl = checkBaseUrl(settings.base_url ?? undefined)
+  if (!baseUrl.ok) return baseUrl
+  return { ok: true, value: createModel({ baseUrl: baseUrl.value, ...key.value }) }
+}
+
+async function holdSession(store: StorePort, args: RunArgs, here: string): Promise<Result<RunSession>> {
+  const found = await findSession(store, args.session, here)
+  return found.ok ? openSession(store, found.value) : found
+}
+
+/** The directory of the run: the one that was named, else the session's own. */
+async function directoryOf(common: CommonArgs, here: string, session: RunSession, observe: Observe) {
+  const own = session.conversation.session?.cwd ?? here
+  if (own === here) return { ok: true as const, value: here }
+  if (common.cwd === null) return existingDirectory(own, "The session's directory")
+  const message = `This session began in ${own}; its tools now run in ${here}, as -C says.`
+  observe({ type: 'warning', message })
+  return { ok: true as const, value: here }
+}
+
+async function assemble(
+  common: CommonArgs,
+  args: RunArgs,
+  here: string,
+  loaded: LoadedSettings,
+  session: RunSession,
+  model: Model,
+  observe: Observe,
+): Promise<Result<Omit<Composed, 'close'>>> {
+  const warn = (message: string): void => observe({ type: 'warning', message })
+  const directory = await directoryOf(common, here, session, observe)
+  if (!directory.ok) return directory
+  const cwd = directory.value
+  const applied = cwd === here ? { ok: true as const, value: loaded } : await settingsFor(cwd, common)
+  if (!applied.ok) return applied
+  const { settings, warnings } = applied.value
+  for (const message of [...warnings, ...session.warnings]) warn(message)
+  const name = args.model ?? settings.model ?? DEFAULT_MODEL
+  const tools = createTools()
+  const spending = createSpending(model)
+  return {
+    ok: true,
+    value: {
+      session,
+      spent: spending.total,
+      deps: {
+        session: { session_id: session.session_id, cwd, model: name },
+        limits: limitsOf(args, settings, name),
+        maxOutputTokens: settings.max_output_tokens ?? maxOutputOf(name),
+        context: createContext({
+          cwd,
+          tools: tools.specs(),
+          now: () => new Date(),
+          env: process.env,
+          home: homedir(),
+          appendSystemPrompt: args.appendSystemPrompt,
+          trusted: isTrusted(agentHome(process.env), cwd),
+          warn,
+          role: 'main',
+        }),
+        model: spending.model,
+        tools,
+        toolEnv: { cwd, childEnv: childEnv(process.env, settings.env), seen: new Map() },
+        permissions: createPermissions({ cwd, yes: args.yes }),
+        observe,
+      },
+    },
   }
+}
+
+function limitsOf(args: RunArgs, settings: Settings, model: string): TurnLimits {
+  return {
+    max_turns: args.maxTurns ?? DEFAULT_MAX_TURNS,
+    input_tokens: settings.compaction.input_tokens ?? Math.floor(BUDGET_SHARE * (windowOf(model) ?? UNKNOWN_WINDOW)),
+  }
+}
+
+async function closing(store: StorePort, result: { ok: false; message: string }): Promise<typeof result> {
+  await store.close()
+  return result
+}
+
+async function closeAll(session: RunSession, store: StorePort, model: Model): Promise<void> {
+  model.close()
+  await session.journal.release()
+  await store.close()
 }

@@ -7,8 +7,8 @@ export interface Ended {
   conversation: Conversation
   session_id: string
   duration_ms: number
-  cost: (model: string, usage: RunResult['usage']) => number | null
-  model: string
+  /** USD; null where a model's price is not known. */
+  cost: number | null
   /** Why the session could not be saved; the answer is delivered all the same, as an error (contract.md, 6). */
   storeFault: string | null
 }
@@ -32,7 +32,7 @@ export function resultOf(ended: Ended): RunResult {
     duration_api_ms: Math.round(turn.api_ms),
     stop_reason: turn.stop_reason,
     usage: turn.usage,
-    total_cost_usd: ended.cost(ended.model, turn.usage),
+    total_cost_usd: ended.cost,
     permission_denials: turn.denials,
   }
 }

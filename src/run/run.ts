@@ -1,25 +1,28 @@
 /** A headless run: from what was asked for to the exit code. */
-import { homedir } from 'node:os'
 import { createActor, waitFor } from 'xstate'
 import type { CommonArgs, RunArgs } from '../cli/args.ts'
 import type { StateName } from '../machines/journal.ts'
 import { createOutput, type Output } from '../services/output/index.ts'
-import type { Observe, Result } from '../services/ports.ts'
+import type { Observe } from '../services/ports.ts'
 import { createRecorder } from '../services/provide/recorder.ts'
 import { provideServices } from '../services/provide.ts'
-import { type Composed, compose } from './compose.ts'
+import { type Composed, compose, type ModelSource } from './compose.ts'
 import { type Prompt, readPrompt } from './prompt.ts'
 import { nothingStarted, resultOf } from './result.ts'
 import { onSignals } from './signals.ts'
 
 /** @returns the exit code: 0 the run ended, 1 it failed, 2 nothing was started, 128 + n stopped by a signal */
-export async function runPrompt(common: CommonArgs, args: RunArgs): Promise<number> {
+export async function runPrompt(
+  common: CommonArgs,
+  args: RunArgs,
+  source: ModelSource = { kind: 'server' },
+): Promise<number> {
   let stop: (reason: string) => void = () => {}
   const output = openOutput(common, () => stop('stdout was closed'))
   const prompt = await readPrompt(args)
-  if (!prompt.ok) return refuse(output, common, args, prompt.message)
-  const composed = await compose(common, args, output.observe)
-  if (!composed.ok) return refuse(output, common, args, composed.message)
+  if (!prompt.ok) return refuse(output, args, prompt.message)
+  const composed = await compose(common, args, source, output.observe)
+  if (!composed.ok) return refuse(output, args, composed.message)
   return runMachine(composed.value, prompt.value, output, (listener) => {
     stop = listener
   })
@@ -41,7 +44,7 @@ export function openOutput(common: CommonArgs, onClosed: () => void): Output {
 }
 
 /** Nothing was started: one line on stderr, and in the JSON formats a result that says the same. */
-async function refuse(output: Output, _common: CommonArgs, args: RunArgs, message: string): Promise<number> {
+async function refuse(output: Output, args: RunArgs, message: string): Promise<number> {
   const id = args.session.kind === 'resume' ? args.session.id : ''
   await output.finish(nothingStarted(message, id))
   return 2
@@ -86,8 +89,7 @@ async function runMachine(
     conversation: context.conversation,
     session_id: run.session.session_id,
     duration_ms: performance.now() - began,
-    cost: run.cost,
-    model: run.deps.session.model,
+    cost: run.spent(),
     storeFault: context.storeFault ?? recorder.fault(),
   })
   await output.finish(result)
@@ -102,6 +104,3 @@ function watch(actor: { subscribe(next: (snapshot: { value: unknown }) => void):
     observe({ type: 'state', state: String(value) })
   })
 }
-
-export const userHome = (): string => homedir()
-export type { Result }

@@ -1,0 +1,34 @@
+/** The commands beside the run of a prompt; each is loaded when it is asked for. */
+import type { Asked } from '../cli/args.ts'
+import { agentHome, workingDirectory } from '../run/directory.ts'
+
+type Command = Extract<Asked, { kind: 'command' }>
+
+/** @returns the exit code */
+export async function runCommand(command: Command): Promise<number> {
+  const place = await workingDirectory(command.common.cwd)
+  if (!place.ok) return refuse(place.message)
+  const home = agentHome(process.env)
+  const cwd = place.value
+  switch (command.name) {
+    case 'sessions': {
+      const { runSessions } = await import('./runSessions.ts')
+      return runSessions(command, home, cwd)
+    }
+    case 'config': {
+      const { configCommand } = await import('./config.ts')
+      return configCommand({ json: command.common.format === 'json', settings: command.common.settings }, { home, cwd })
+    }
+    case 'demo': {
+      const { demo } = await import('./demo.ts')
+      return demo(command.common)
+    }
+    default:
+      throw new Error(`no command ${command.name}`)
+  }
+}
+
+function refuse(message: string): number {
+  process.stderr.write(`agent: ${message}\n`)
+  return 2
+}

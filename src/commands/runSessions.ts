@@ -1,0 +1,45 @@
+/** `agent sessions`: from the command line to the command over the real store. */
+import type { Asked } from '../cli/args.ts'
+import { createStore } from '../services/store/index.ts'
+import { type SessionsArgs, sessionsCommand } from './sessions.ts'
+
+type Command = Extract<Asked, { kind: 'command' }>
+
+/** @returns the exit code */
+export async function runSessions({ input, common, all }: Command, home: string, cwd: string): Promise<number> {
+  const args = sessionsArgs(input, common.format === 'json', all)
+  if (typeof args === 'string') {
+    process.stderr.write(`agent: ${args}\n`)
+    return 2
+  }
+  const { stdout, stderr, env } = process
+  const uri = env.AGENT_STORE
+  const store = createStore({
+    home,
+    ...(uri && { uri }),
+    warn: (message) => stderr.write(`agent: ${message}\n`),
+  })
+  try {
+    return await sessionsCommand(args, {
+      store,
+      cwd,
+      stdout,
+      stderr,
+      env,
+      stdoutIsTty: stdout.isTTY === true,
+      ...(stdout.columns && { columns: stdout.columns }),
+    })
+  } finally {
+    await store.close()
+  }
+}
+
+function sessionsArgs(input: string[], json: boolean, all: boolean): SessionsArgs | string {
+  const [action = 'list', id, extra] = input
+  if (action === 'list') return id === undefined ? { action, all, json } : `Unexpected argument ${JSON.stringify(id)}.`
+  if (action !== 'show' && action !== 'export' && action !== 'rm') {
+    return `agent sessions knows list, show, export and rm, not ${JSON.stringify(action)}.`
+  }
+  if (id === undefined) return `agent sessions ${action} needs a session id; agent sessions --all lists them.`
+  return extra === undefined ? { action, id, all, json } : `Unexpected argument ${JSON.stringify(extra)}.`
+}
