@@ -124,3 +124,10 @@ export function append(messages: Message[], role: Message['role'], content: Mess
   if (last?.role !== role) return [...messages, { role, content } as Message]
   return [...messages.slice(0, -1), { role, content: [...last.content, ...content] } as Message]
 }
+
+/** @returns whether the last turn was left unfinished, so that it can go on without a new prompt. */
+export function isUnfinished(c: Conversation): boolean {
+  if (c.turn.status === 'answered') return true
+  if (c.turn.status === 'done' || c.turn.status === 'none') return false
+  return c.round.length > 0 || c.pending.length > 0 || c.turn.stop_reason === 'pause_turn'
+}

@@ -48,7 +48,7 @@ export function step(c: Conversation, record: JournalRecord): Conversation {
     case 'prompt':
       return takePrompt(c, record.text, record.blocks, record.limits)
     case 'resumed':
-      return { ...c, round: closeRound(c.round), turn: newTurn('open', record.limits) }
+      return carryOn(c, record.limits)
     case 'context':
       return { ...c, context: record.hash }
     case 'reply':
@@ -104,6 +104,13 @@ function takePrompt(
     firstPrompt: c.prompts === 0 ? text : c.firstPrompt,
     turn: newTurn('open', limits),
   }
+}
+
+/** A turn whose answer was written but not its end needs no further call: it keeps the answer. */
+function carryOn(c: Conversation, limits: TurnLimits): Conversation {
+  const { status, text, stop_reason } = c.turn
+  const turn = status === 'answered' ? { ...newTurn('answered', limits), text, stop_reason } : newTurn('open', limits)
+  return { ...c, round: closeRound(c.round), turn }
 }
 
 function takeReply(before: Conversation, record: ReplyRecord): Conversation {

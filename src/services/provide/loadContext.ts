@@ -1,11 +1,15 @@
 /** The `loadContext` service: what the turn begins with, as records. */
+import { isUnfinished } from '../../machines/conversation.ts'
 import type { OpenedRecord, PromptRecord } from '../../machines/journal.ts'
 import type { LoadInput, LoadOutcome } from '../../machines/outcomes.ts'
 import type { RunDeps } from './deps.ts'
 
+const FINISHED = 'The last turn of this session is finished: give a new prompt with -p "<prompt>".'
+
 export async function loadContext(deps: RunDeps, { conversation }: LoadInput): Promise<LoadOutcome> {
   const { session, begin, limits } = deps
   const { cwd } = session
+  if (begin.kind === 'resume' && !isUnfinished(conversation)) return { kind: 'unloadable', message: FINISHED }
   if (begin.kind === 'resume') return { kind: 'loaded', records: [{ type: 'resumed', cwd, limits }] }
   const blocks = await deps.context.expandPrompt(begin.text, begin.extra)
   const prompt: PromptRecord = { type: 'prompt', text: begin.text, blocks, cwd, limits }
