@@ -1,0 +1,52 @@
+/** What goes wrong with the store, in sentences for the user. */
+
+/** The store cannot do what was asked; `message` is a whole sentence that says what to do next. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError'
+}
+
+/** The part of a failure that tells what it is: SQLite's name (`SQLITE_BUSY`) or the system's (`EACCES`). */
+export function errorCode(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' ? code : ''
+}
+
+/** A failure's own words without the code in front of them and without the full stop. */
+function words(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return text.replace(/^(SQLITE_)?[A-Z_]+: /, '').replace(/\.$/, '')
+}
+
+/**
+ * Turns a failure of the driver or the file system into a sentence.
+ * @param place the database file, or the URI without its password
+ */
+export function storeError(error: unknown, place: string): StoreError {
+  if (error instanceof StoreError) return error
+  return new StoreError(sentence(error, place), { cause: error })
+}
+
+function sentence(error: unknown, place: string): string {
+  switch (errorCode(error)) {
+    case 'SQLITE_BUSY':
+    case 'SQLITE_LOCKED':
+      return `The session store ${place} is locked by another process. Try again when that one has finished.`
+    case 'SQLITE_FULL':
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `The session store ${place} cannot be written because the disk is full. Free some space and try again.`
+    case 'SQLITE_READONLY':
+    case 'EROFS':
+      return `The session store ${place} is read-only. Make it writable, or set AGENT_HOME to another directory.`
+    case 'SQLITE_CANTOPEN':
+    case 'SQLITE_PERM':
+    case 'EACCES':
+    case 'EPERM':
+      return `The session store ${place} cannot be opened (${words(error)}). Check its permissions, or set AGENT_HOME to another directory.`
+    case 'SQLITE_CORRUPT':
+    case 'SQLITE_NOTADB':
+      return `The session store ${place} is damaged (${words(error)}) and left as it is. Move it away to start with an empty one; "sqlite3 <file> .recover" may get its records back.`
+    default:
+      return `The session store ${place} does not work: ${words(error)}.`
+  }
+}

@@ -1,0 +1,75 @@
+/** What the store needs of a place that keeps texts by key, and that over any Keyv. */
+import type { Keyv } from 'keyv'
+
+export type Pair = [key: string, value: string]
+
+export interface KeyValue {
+  /** How messages name it: a file, or a URI without its password. */
+  place: string
+  /** The values in the order of the keys, undefined where there is none. */
+  get(keys: string[]): Promise<Array<string | undefined>>
+  /** The values of `<prefix>0 … <prefix><count-1>`. One that cannot be read counts as missing. */
+  series(prefix: string, count: number): Promise<Array<string | undefined>>
+  /** Every pair whose key begins with `prefix`, in the order of the keys. */
+  scan(prefix: string): Promise<Pair[]>
+  /** Writes `records`, and when they are written `commit`: a crash in between leaves the commit undone. */
+  put(records: Pair[], commit: Pair[]): Promise<void>
+  /** Deletes the keys, and when they are gone all that begin with a prefix. */
+  drop(keys: string[], prefixes: string[]): Promise<void>
+  close(): Promise<void>
+}
+
+/** Keyv's options for plain text: no wrapper around the value, no expiry, no prefix of its own, no silent failure. */
+export const PLAIN_TEXT = {
+  serialize: ({ value }: { value?: unknown }) => value as string,
+  deserialize: <T>(text: string) => ({ value: text as T }),
+  namespace: '',
+  useKeyPrefix: false,
+  throwOnErrors: true,
+}
+
+/** How many keys go into one `getMany`: adapters search its answer key by key. */
+const BATCH = 200
+
+/** A store over any Keyv, made with `PLAIN_TEXT`. Reads whole series by key and scans by iterating. */
+export function overKeyv(keyv: Keyv<string>, place: string): KeyValue {
+  const get = async (keys: string[]): Promise<Array<string | undefined>> => {
+    const values: Array<string | undefined> = []
+    for (let at = 0; at < keys.length; at += BATCH) {
+      values.push(...(await keyv.getMany<string>(keys.slice(at, at + BATCH))))
+    }
+    return values
+  }
+  const scan = async (prefix: string): Promise<Pair[]> => {
+    const pairs: Pair[] = []
+    for await (const [key, value] of keyv.iterator?.(undefined) ?? []) {
+      if (key.startsWith(prefix)) pairs.push([key, value])
+    }
+    return pairs.sort(([a], [b]) => (a < b ? -1 : 1))
+  }
+  return {
+    place,
+    get,
+    scan,
+    series: (prefix, count) => get(Array.from({ length: count }, (_, seq) => `${prefix}${seq}`)),
+    put: async (records, commit) => {
+      await setAll(keyv, records)
+      await setAll(keyv, commit)
+    },
+    drop: async (keys, prefixes) => {
+      if (keys.length > 0) await keyv.delete(keys)
+      for (const prefix of prefixes) {
+        const found = await scan(prefix)
+        if (found.length > 0) await keyv.delete(found.map(([key]) => key))
+      }
+    },
+    close: async () => keyv.disconnect(),
+  }
+}
+
+async function setAll(keyv: Keyv<string>, pairs: Pair[]): Promise<void> {
+  if (pairs.length === 0) return
+  const done: unknown = await keyv.setMany(pairs.map(([key, value]) => ({ key, value })))
+  // An adapter with a setMany of its own answers nothing; the others one boolean a pair.
+  if (Array.isArray(done) && done.includes(false)) throw new Error('a record was not written')
+}

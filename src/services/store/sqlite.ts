@@ -1,0 +1,177 @@
+/** The store in one SQLite file, through `@keyv/sqlite`. */
+import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { KeyvSqlite } from '@keyv/sqlite'
+import type { Keyv } from 'keyv'
+import { errorCode, StoreError, storeError } from './errors.ts'
+import { type KeyValue, type Pair, PLAIN_TEXT } from './keyValue.ts'
+import { createPrivateFile, ensurePrivateDir, tightenFile } from './privateFiles.ts'
+import { fileIdentity, setDatabaseAside, setForeignLogAside } from './setAside.ts'
+
+/** How long a statement waits for another process that writes, in milliseconds. */
+const BUSY_TIMEOUT_MS = 10_000
+/** Rows in one INSERT; SQLite binds at most 32,766 values. */
+const ROWS = 500
+
+const insert = (rows: number): string =>
+  `INSERT INTO keyv (key, value) VALUES ${Array(rows).fill('(?, ?)').join(', ')} ON CONFLICT(key) DO UPDATE SET value = excluded.value`
+
+type Opening = { kind: 'open'; keyv: Keyv<string>; store: KeyvSqlite } | { kind: 'unusable'; why: string }
+
+/**
+ * Opens the database, made if need be. A file that is no database of ours is moved aside (`warn` says where) and a
+ * new one begun; throws StoreError where that cannot be done.
+ */
+export async function openSqlite(path: string, warn: (message: string) => void): Promise<KeyValue> {
+  try {
+    prepareFiles(path, warn)
+    const identity = fileIdentity(path)
+    let opening = await open(path)
+    if (opening.kind === 'unusable') {
+      await setDatabaseAside(path, identity, opening.why, warn)
+      prepareFiles(path, warn)
+      opening = await open(path)
+    }
+    if (opening.kind === 'unusable') throw new Error(opening.why)
+    return overSqlite(opening.keyv, opening.store, path)
+  } catch (error) {
+    throw storeError(error, path)
+  }
+}
+
+/**
+ * The directory and the file, open to nobody else; SQLite gives `-wal` and `-shm` the mode of the database.
+ * The database itself is never opened here: closing it again would drop the locks another store of this process
+ * has on it (https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_).
+ */
+function prepareFiles(path: string, warn: (message: string) => void): void {
+  ensurePrivateDir(dirname(path))
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found !== undefined && !found.isFile()) {
+    throw new StoreError(
+      `The session store ${path} is ${found.isDirectory() ? 'a directory' : 'no file'}. Move it away.`,
+    )
+  }
+  setForeignLogAside(path, warn)
+  if (found === undefined) createPrivateFile(path, '')
+  for (const part of ['', '-wal', '-shm']) tightenFile(path + part)
+}
+
+async function open(path: string): Promise<Opening> {
+  const [{ Keyv }, { KeyvSqlite }] = await Promise.all([import('keyv'), import('@keyv/sqlite')])
+  const store = new KeyvSqlite({ uri: `sqlite://${path}`, busyTimeout: BUSY_TIMEOUT_MS, iterationLimit: 1000 })
+  // What is emitted also rejects the call that caused it; without a listener it would end the process.
+  store.on('error', () => {})
+  try {
+    await store.query('PRAGMA journal_mode = WAL')
+    await store.query('PRAGMA synchronous = NORMAL')
+    await refuseNewer(store, path)
+    // Fails where the table is not ours: not a table, other columns, no unique key.
+    await store.query(`EXPLAIN ${insert(1)}`, 'key', 'value')
+  } catch (error) {
+    store.close().catch(() => {})
+    const why = whyUnusable(error)
+    if (why === null) throw error
+    return { kind: 'unusable', why }
+  }
+  Object.assign(store, { setMany: (pairs: Array<{ key: string; value: string }>) => setMany(store, pairs) })
+  const keyv = new Keyv<string>({ store, ...PLAIN_TEXT })
+  keyv.on('error', () => {})
+  return { kind: 'open', keyv, store }
+}
+
+async function refuseNewer(store: KeyvSqlite, path: string): Promise<void> {
+  const [row] = (await store.query('PRAGMA user_version')) as Array<{ user_version: number }>
+  if ((row?.user_version ?? 0) === 0) return
+  throw new StoreError(
+    `The session store ${path} was written by a newer version. Update with "npm install -g stepwright@latest", or set AGENT_HOME to another directory.`,
+  )
+}
+
+/** What is wrong with the file itself; null for every other failure. */
+function whyUnusable(error: unknown): string | null {
+  switch (errorCode(error)) {
+    case 'SQLITE_NOTADB':
+      return 'it is not a database'
+    case 'SQLITE_CORRUPT':
+      return 'it is damaged'
+    case 'SQLITE_ERROR':
+      return 'its tables are not those of this program'
+    default:
+      return null
+  }
+}
+
+/** Writes all pairs at once: one statement is one transaction, so either all of them are there or none. */
+async function setMany(store: KeyvSqlite, pairs: Array<{ key: string; value: string }>): Promise<void> {
+  for (let at = 0; at < pairs.length; at += ROWS) {
+    const rows = pairs.slice(at, at + ROWS)
+    await store.query(insert(rows.length), ...rows.flatMap(({ key, value }) => [key, value]))
+  }
+}
+
+function overSqlite(keyv: Keyv<string>, store: KeyvSqlite, place: string): KeyValue {
+  const scan = async (prefix: string): Promise<Pair[]> => {
+    const rows = (await store.query(
+      'SELECT key, value FROM keyv WHERE key >= ? AND key < ? ORDER BY key',
+      prefix,
+      `${prefix}\uffff`,
+    )) as Array<{ key: string; value: unknown }>
+    return rows.map(({ key, value }) => [key, typeof value === 'string' ? value : ''])
+  }
+  const told = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error) => {
+      throw storeError(error, place)
+    })
+  return {
+    place,
+    get: (keys) => told(keyv.getMany<string>(keys)),
+    scan: (prefix) => told(scan(prefix)),
+    series: (prefix, count) => told(series(scan, (keys) => keyv.getMany<string>(keys), prefix, count)),
+    put: async (records, commit) => {
+      await told(keyv.setMany([...records, ...commit].map(([key, value]) => ({ key, value }))))
+    },
+    drop: async (keys, prefixes) => {
+      await told(drop(store, keys, prefixes))
+    },
+    close: () => told(store.close()),
+  }
+}
+
+async function series(
+  scan: KeyValue['scan'],
+  get: KeyValue['get'],
+  prefix: string,
+  count: number,
+): Promise<Array<string | undefined>> {
+  const values = new Array<string | undefined>(count).fill(undefined)
+  try {
+    for (const [key, value] of await scan(prefix)) {
+      const seq = Number(key.slice(prefix.length))
+      if (seq < count) values[seq] = value
+    }
+  } catch (error) {
+    if (errorCode(error) !== 'SQLITE_CORRUPT') throw error
+    await untilUnreadable(get, prefix, values)
+  }
+  return values
+}
+
+/** A damaged page fails the whole statement: what lies before it is read one by one. */
+async function untilUnreadable(get: KeyValue['get'], prefix: string, values: Array<string | undefined>): Promise<void> {
+  for (let seq = 0; seq < values.length; seq++) {
+    try {
+      values[seq] = (await get([`${prefix}${seq}`]))[0]
+    } catch (error) {
+      if (errorCode(error) === 'SQLITE_CORRUPT') return
+      throw error
+    }
+  }
+}
+
+/** One statement for all, so that a session is there as a whole or not at all. */
+async function drop(store: KeyvSqlite, keys: string[], prefixes: string[]): Promise<void> {
+  const terms = [...keys.map(() => 'key = ?'), ...prefixes.map(() => '(key >= ? AND key < ?)')]
+  const values = [...keys, ...prefixes.flatMap((prefix) => [prefix, `${prefix}\uffff`])]
+  await store.query(`DELETE FROM keyv WHERE ${terms.join(' OR ')}`, ...values)
+}
