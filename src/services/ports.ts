@@ -41,9 +41,13 @@ export type ModelOutcome = { kind: 'replied'; record: ReplyRecord } | { kind: 'c
 export interface ModelPort {
   /**
    * One model call with its retries.
+   * @param options `maxRetries` caps the retries by number, for side calls; the time that they may take is capped anyway
    * @returns a whole reply, or the failure that remained after the retries; throws only for bugs and when `signal` aborts
    */
-  call(request: ModelRequest, options: { signal: AbortSignal; observe: Observe }): Promise<ModelOutcome>
+  call(
+    request: ModelRequest,
+    options: { signal: AbortSignal; observe: Observe; maxRetries?: number },
+  ): Promise<ModelOutcome>
 }
 
 // ---- tools/ ----------------------------------------------------------------------------------------------

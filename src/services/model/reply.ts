@@ -1,0 +1,159 @@
+/** From a whole draft to the record of a reply: everything in it can be sent back to any server without an error. */
+import type { Incomplete, ReplyRecord } from '../../machines/journal.ts'
+import {
+  type AssistantBlock,
+  isBlank,
+  type Message,
+  NO_USAGE,
+  type ToolUseBlock,
+  type Usage,
+  wellFormed,
+} from '../../machines/messages.ts'
+import { type Draft, type DraftBlock, isObject } from './draft.ts'
+
+/** What the request says that the reply must fit to. */
+export interface Asked {
+  model: string
+  max_tokens: number
+  messages: readonly Message[]
+}
+
+/**
+ * @param draft a whole draft
+ * @param ms how long the call took, its retries included
+ */
+export function replyRecord(draft: Draft, asked: Asked, ms: number): ReplyRecord {
+  const ids = new IdMaker(asked.messages)
+  const broken: Array<{ id: string; problem: string }> = []
+  const content = draft.blocks.flatMap((block) => keptBlock(block, ids, broken))
+  const calls = content.filter((block) => block.type === 'tool_use')
+  const incomplete = whyIncomplete(draft.stop_reason, asked.max_tokens, calls, broken)
+  return {
+    type: 'reply',
+    id: draft.id,
+    model: draft.model === '' ? asked.model : draft.model,
+    content,
+    stop_reason: draft.stop_reason,
+    usage: usageOf(draft.usage),
+    measured: draft.usage?.input_tokens !== undefined,
+    ms,
+    ...(incomplete === null ? {} : { incomplete }),
+  }
+}
+
+function keptBlock(block: DraftBlock, ids: IdMaker, broken: Array<{ id: string; problem: string }>): AssistantBlock[] {
+  switch (block.type) {
+    case 'text': {
+      const text = wellFormed(block.text)
+      return isBlank(text) ? [] : [{ type: 'text', text }]
+    }
+    case 'thinking': {
+      // It must go back unchanged with its signature. Without one, or with half a character in it, no server takes it.
+      const kept = { type: 'thinking' as const, thinking: block.thinking, signature: block.signature }
+      return block.signature === '' || wellFormed(kept) !== kept ? [] : [kept]
+    }
+    case 'redacted_thinking':
+      return block.data === '' ? [] : [{ type: 'redacted_thinking', data: block.data }]
+    case 'tool_use': {
+      const { input, problem } = inputOf(block)
+      const call: ToolUseBlock = { type: 'tool_use', id: ids.make(block.id), name: nameOf(block.name), input }
+      if (problem !== null) broken.push({ id: call.id, problem })
+      return [call]
+    }
+    case 'unknown':
+      return []
+    default:
+      return block satisfies never
+  }
+}
+
+/** The input as an object; {} where there was none, and where it is broken, which `problem` then says. */
+function inputOf(block: Extract<DraftBlock, { type: 'tool_use' }>): {
+  input: Record<string, unknown>
+  problem: string | null
+} {
+  const streamed = block.json.trim()
+  let value: unknown = block.input ?? {}
+  if (value === '') value = {}
+  if (streamed !== '') {
+    try {
+      value = JSON.parse(streamed)
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      return { input: {}, problem: `its input is not valid JSON (${why.slice(0, 200)})` }
+    }
+  }
+  if (isObject(value)) return { input: wellFormed(value), problem: null }
+  const kind = value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`
+  return { input: {}, problem: `its input is ${kind}, not a JSON object` }
+}
+
+/** The API refuses other names in a conversation, also of tools that do not exist. */
+function nameOf(name: string): string {
+  const clean = wellFormed(name)
+    .replace(/[^a-zA-Z0-9_-]/gu, '_')
+    .slice(0, 128)
+  return clean === '' ? 'unnamed' : clean
+}
+
+/** Ids are unique over the conversation and in the API's alphabet; some servers count from 0 in every reply. */
+class IdMaker {
+  readonly #taken = new Set<string>()
+  #made = 0
+  readonly #turn: number
+
+  constructor(messages: readonly Message[]) {
+    this.#turn = messages.length
+    for (const { content } of messages) {
+      for (const block of content) if (block.type === 'tool_use') this.#taken.add(block.id)
+    }
+  }
+
+  make(given: string): string {
+    const clean = given.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 200)
+    let id = clean
+    while (id === '' || this.#taken.has(id)) {
+      this.#made += 1
+      id = `${clean === '' ? 'call' : clean}_${this.#turn}_${this.#made}`
+    }
+    this.#taken.add(id)
+    return id
+  }
+}
+
+/** Why no call of the reply may run (contract.md, 4: a reply that is not whole never runs a tool), or null. */
+function whyIncomplete(
+  stopReason: string | null,
+  maxTokens: number,
+  calls: ToolUseBlock[],
+  broken: Array<{ id: string; problem: string }>,
+): Incomplete | null {
+  if (calls.length === 0) return null
+  const details = broken.length === 0 ? {} : { broken }
+  switch (stopReason) {
+    case 'max_tokens':
+      return {
+        reason: `Your reply was cut off by the output limit of ${maxTokens} tokens, so none of its tool calls was run. Send them again in smaller parts, for example a large file in several edits.`,
+        ...details,
+      }
+    case 'refusal':
+      return { reason: 'Your reply ended in a refusal, so none of its tool calls was run.', ...details }
+    default: {
+      if (broken.length === 0) return null
+      const named = broken.map(({ id, problem }) => {
+        const name = calls.find((call) => call.id === id)?.name ?? 'unnamed'
+        return `${name} (${id}): ${problem}`
+      })
+      return {
+        reason: `None of the tool calls of your reply was run, because not all of them arrived intact. ${named.join('; ')}. Send them again with complete JSON objects as input.`,
+        broken,
+      }
+    }
+  }
+}
+
+function usageOf(given: Record<string, number> | null): Usage {
+  const usage = { ...NO_USAGE }
+  for (const name of Object.keys(usage) as Array<keyof Usage>) usage[name] = Math.max(0, given?.[name] ?? 0)
+  return usage
+}
