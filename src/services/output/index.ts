@@ -1,7 +1,7 @@
 /** What a run shows of itself: contract.md, section 3. */
 import type { Writable } from 'node:stream'
 import picocolors from 'picocolors'
-import type { OutputPort, RunResult } from '../ports.ts'
+import type { Observe, OutputPort, RunResult } from '../ports.ts'
 import { printableLine } from '../text.ts'
 import { type Format, jsonFormat, streamJsonFormat } from './jsonLines.ts'
 import { errorLines, hintLines, notice, sessionLine } from './notices.ts'
@@ -126,4 +126,22 @@ function reportLoss(gone: Gone | null, result: RunResult, screen: Screen, label:
   if (gone?.kind !== 'failed') return
   const where = result.session_id === '' ? '' : ` It is kept: \`agent sessions show ${result.session_id}\` shows it.`
   screen.line(`${label} The answer could not be written to stdout (${printableLine(gone.message)}).${where}`)
+}
+
+/**
+ * What of a subagent's run is for the parent's observers: its messages, calls, retries and warnings. Its text as it
+ * comes and its states would pass for the parent's own.
+ */
+export function observeSubagent(observe: Observe): Observe {
+  return (event) => {
+    switch (event.type) {
+      case 'started':
+      case 'state':
+      case 'text':
+      case 'textDiscarded':
+        return
+      default:
+        observe(event)
+    }
+  }
 }

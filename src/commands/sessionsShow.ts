@@ -1,0 +1,157 @@
+/** A session as a person reads it: prompts, replies, calls with what came of them, in the order of the journal. */
+import type { JournalRecord, PromptRecord, ReplyRecord, ToolFinishedRecord } from '../machines/journal.ts'
+import { isBlank, type ToolUseBlock, textOf } from '../machines/messages.ts'
+import type { LoadedSession, SessionHead } from '../services/ports.ts'
+import {
+  clip,
+  describeCall,
+  displayWidth,
+  duration,
+  padTo,
+  printable,
+  printableLine,
+  tokens,
+} from '../services/text.ts'
+import type { View } from './sessions.ts'
+import { age } from './sessionsList.ts'
+
+/** How many lines of a result or a summary are shown; `export` has all of them. */
+const SHOWN_LINES = 6
+
+/** Prints the whole session; long results are cut, replies are not. */
+export function showSession(session: LoadedSession, view: View): void {
+  printHead(session.head, view)
+  const reader = createReader(view)
+  for (const entry of session.entries) reader.read(entry.record)
+  reader.end()
+}
+
+function printHead(head: SessionHead, view: View): void {
+  const { bold, dim } = view.colors
+  const fact = (name: string, value: string) => view.print(`${dim(padTo(name, 13))}${value}`)
+  view.print(bold(`Session ${printableLine(head.session_id)}`))
+  fact('directory', printableLine(head.cwd))
+  fact('created', `${printableLine(head.created)} (${age(head.created, view.now)})`)
+  fact('used', `${printableLine(head.used)} (${age(head.used, view.now)})`)
+  fact('model', printableLine(head.model))
+  fact('turns', String(head.turns))
+  if (head.parent !== undefined) fact('subagent of', printableLine(head.parent))
+}
+
+interface OpenCall {
+  call: ToolUseBlock
+  state: 'not run' | 'never started' | 'interrupted, its outcome is unknown'
+}
+
+function createReader(view: View): { read(record: JournalRecord): void; end(): void } {
+  const { bold, dim, green, red, yellow } = view.colors
+  /** The calls of the last reply that have no result yet. */
+  const open = new Map<string, OpenCall>()
+
+  const paragraph = (text: string) => view.print(`\n${text}`)
+  const callLine = (mark: string, call: ToolUseBlock, end: string) => {
+    const name = clip(printableLine(call.name), 40)
+    const room = Math.max(0, view.columns - displayWidth(name) - displayWidth(end) - 5)
+    const args = describeCall(call, room)
+    paragraph(`${mark} ${bold(name)}${args === '' ? '' : ` ${args}`} ${dim(end)}`)
+  }
+  const endRound = () => {
+    for (const { call, state } of open.values()) callLine(red('✗'), call, `(${state})`)
+    open.clear()
+  }
+  const finished = (record: ToolFinishedRecord) => {
+    const call = open.get(record.id)?.call ?? { type: 'tool_use', id: record.id, name: record.id, input: {} }
+    open.delete(record.id)
+    const end = record.denied === true ? '(refused)' : `${record.is_error ? 'failed ' : ''}${duration(record.ms)}`
+    callLine(record.is_error ? red('✗') : green('✓'), call, end)
+    for (const line of shortened(describeContent(record.content), view.columns)) view.print(dim(line))
+  }
+  const prompt = (record: PromptRecord) => {
+    paragraph(bold(quoted(printable(record.text))))
+    const attached = record.blocks.length - 1
+    if (attached > 0) view.print(dim(`  (${attached} attached)`))
+  }
+  const reply = (record: ReplyRecord) => {
+    const text = textOf(record.content)
+    if (!isBlank(text)) paragraph(printable(text).trim())
+    const state = record.incomplete === undefined ? 'never started' : 'not run'
+    for (const block of record.content) if (block.type === 'tool_use') open.set(block.id, { call: block, state })
+  }
+  const read = (record: JournalRecord) => {
+    if (ENDS_ROUND.has(record.type)) endRound()
+    if (record.type === 'prompt') prompt(record)
+    if (record.type === 'reply') reply(record)
+    if (record.type === 'toolFinished') finished(record)
+    const started = record.type === 'toolStarted' ? open.get(record.id) : undefined
+    if (started !== undefined) started.state = 'interrupted, its outcome is unknown'
+    const note = noteOf(record)
+    if (note !== null) paragraph(yellow(`[${printable(note).trim()}]`))
+    if (record.type === 'compacted') {
+      for (const line of shortened(record.summary, view.columns)) view.print(dim(line))
+    }
+  }
+  return { read, end: endRound }
+}
+
+/** Records after which a call that still has no result will not get one. */
+const ENDS_ROUND: ReadonlySet<JournalRecord['type']> = new Set([
+  'prompt',
+  'resumed',
+  'reply',
+  'compacted',
+  'turnEnded',
+] as const)
+
+/** @returns what is to be said of a record beside the conversation itself, null for most. */
+function noteOf(record: JournalRecord): string | null {
+  switch (record.type) {
+    case 'opened': {
+      const from = record.forked_from
+      return from === undefined ? null : `forked from ${from.session_id} at ${from.at}`
+    }
+    case 'resumed':
+      return 'the unfinished turn is carried on'
+    case 'reply':
+      return record.incomplete === undefined ? null : `the reply is not whole: ${record.incomplete.reason}`
+    case 'callFailed':
+      return `the model call failed: ${record.message}`
+    case 'compacted':
+      return `conversation of ${tokens(record.before_tokens)} tokens summarised (${record.trigger})`
+    case 'compactionFailed':
+      return `the conversation could not be summarised: ${record.message}`
+    case 'interrupted':
+      return `interrupted: ${record.reason}`
+    case 'fault':
+      return `${record.service} broke: ${record.message}`
+    case 'turnEnded':
+      if (record.subtype === 'success') return null
+      return `the turn ended with ${record.subtype}${record.message === undefined ? '' : `: ${record.message}`}`
+    case 'prompt':
+    case 'context':
+    case 'toolStarted':
+    case 'toolFinished':
+      return null
+    default:
+      return record satisfies never
+  }
+}
+
+function describeContent(content: ToolFinishedRecord['content']): string {
+  if (typeof content === 'string') return content
+  return content.map((block) => (block.type === 'text' ? block.text : `[image ${block.source.media_type}]`)).join('\n')
+}
+
+/** The first line after `> `, the others under it. */
+function quoted(text: string): string {
+  return text.trimEnd().split('\n').join('\n  ').replace(/^/, '> ')
+}
+
+/** @returns the first lines, indented and cut to the width, and how many more there are. */
+function shortened(text: string, columns: number): string[] {
+  if (isBlank(text)) return ['  (empty)']
+  const lines = text.trimEnd().split(/\r\n?|\n/)
+  const cut = (line: string) => clip(printable(line.slice(0, 4 * columns)).replaceAll('\t', '  '), columns - 2)
+  const shown = lines.slice(0, SHOWN_LINES).map((line) => `  ${cut(line)}`.trimEnd())
+  const rest = lines.length - shown.length
+  return rest > 0 ? [...shown, `  … ${rest} more ${rest === 1 ? 'line' : 'lines'}`] : shown
+}
