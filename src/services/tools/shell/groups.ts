@@ -3,8 +3,8 @@
  * ends with the run at the latest: at once where the run ends itself, through the watcher where it is killed.
  */
 import { randomUUID } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isGroupAlive, processesMarked, send } from './processes.ts'
 import { Watcher } from './watcher.ts'
 
 /** Environment variable that carries the marks of the runs a process belongs to, outermost first. */
@@ -15,7 +15,7 @@ const GRACE_MS = 1000
 const GRACE_AT_END_MS = 300
 /** How long a killed group may take to vanish; a process inside a broken driver never does. */
 const VANISH_MS = 1000
-const POLL_MS = 10
+const POLL_MS = 20
 /** How often groups that live on in the background are looked at: an ended one's number may be given away again. */
 const PRUNE_MS = 1000
 /** Rounds of looking for marked processes: they may fork while they are looked for. */
@@ -58,7 +58,7 @@ export class ProcessGroups {
 
   /** To be called when a group's shell has ended: forgets the group if nothing of it lives on. */
   release(group: Group): void {
-    if (isAlive(group.pgid)) this.#pruneLater()
+    if (isGroupAlive(group.pgid)) this.#pruneLater()
     else this.#forget(group)
   }
 
@@ -76,11 +76,11 @@ export class ProcessGroups {
   }
 
   async #end(groups: Group[], mark: string, graceMs: number): Promise<void> {
-    const gone = () => groups.every((group) => !isAlive(group.pgid)) && marked(mark).length === 0
-    signalAll(groups, marked(mark), 'SIGTERM')
+    const gone = () => groups.every((group) => !isGroupAlive(group.pgid)) && processesMarked(mark).length === 0
+    signalAll(groups, processesMarked(mark), 'SIGTERM')
     if (!(await within(graceMs, gone))) {
       for (let round = 0; round < ROUNDS; round++) {
-        const strays = marked(mark)
+        const strays = processesMarked(mark)
         signalAll(groups, strays, 'SIGKILL')
         if (strays.length === 0) break
       }
@@ -97,48 +97,15 @@ export class ProcessGroups {
     if (this.#pruning) return
     this.#pruning = setTimeout(() => {
       this.#pruning = null
-      for (const group of this.#living.values()) if (!isAlive(group.pgid)) this.#forget(group)
+      for (const group of this.#living.values()) if (!isGroupAlive(group.pgid)) this.#forget(group)
       if (this.#living.size > 0) this.#pruneLater()
     }, PRUNE_MS).unref()
   }
 }
 
-function isAlive(pgid: number): boolean {
-  return send(-pgid, 0) !== 'gone'
-}
-
 function signalAll(groups: Group[], processes: number[], signal: NodeJS.Signals): void {
   for (const group of groups) send(-group.pgid, signal)
   for (const pid of processes) send(pid, signal)
-}
-
-function send(target: number, signal: NodeJS.Signals | 0): 'sent' | 'gone' {
-  try {
-    process.kill(target, signal)
-    return 'sent'
-  } catch (error) {
-    // EPERM: it lives, but under another user (sudo); there is nothing more to do about it.
-    return (error as NodeJS.ErrnoException).code === 'ESRCH' ? 'gone' : 'sent'
-  }
-}
-
-/**
- * Living processes whose environment contains `mark`, also those that have left their group by setsid. Needs /proc;
- * elsewhere only the groups are ended.
- */
-function marked(mark: string): number[] {
-  if (process.platform !== 'linux') return []
-  const numbers = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  return numbers.filter((name) => environmentOf(name).includes(mark)).map(Number)
-}
-
-function environmentOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1')
-  } catch {
-    // Someone else's process, or one that has just ended.
-    return ''
-  }
 }
 
 async function within(ms: number, isDone: () => boolean): Promise<boolean> {

@@ -1,0 +1,137 @@
+/** Where ripgrep is, and one run of it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+
+/** How a run ended; `failed` comes with what ripgrep said. */
+export type RipgrepEnd =
+  | { kind: 'done' }
+  | { kind: 'enough' }
+  | { kind: 'timedOut' }
+  | { kind: 'aborted' }
+  | { kind: 'failed'; said: string }
+  | { kind: 'missing' }
+
+export interface RipgrepRequest {
+  args: string[]
+  directory: string
+  env: NodeJS.ProcessEnv
+  signal: AbortSignal
+  timeoutMs: number
+  /** Gets what ripgrep prints; after 'enough' it is stopped. */
+  onOutput(chunk: Buffer): 'more' | 'enough'
+}
+
+/**
+ * What every search leaves out: the user's own configuration of ripgrep, repositories' insides and installed packages.
+ * Negated globs only: any other glob would switch .gitignore off for what it matches.
+ */
+export const COMMON_ARGS = [
+  '--no-config',
+  '--no-messages',
+  '--hidden',
+  '--no-require-git',
+  '--glob=!.git',
+  '--glob=!node_modules',
+]
+
+/** Below the root these hold no files but the system's own state, without end. */
+const SYSTEM_ARGS = ['--glob=!/proc', '--glob=!/sys', '--glob=!/dev']
+const MOST_SAID = 16 * 1024
+
+/** Runs ripgrep in a directory without standard input. */
+export async function runRipgrep(request: RipgrepRequest): Promise<RipgrepEnd> {
+  if (request.signal.aborted) return { kind: 'aborted' }
+  const { RIPGREP_CONFIG_PATH: _, ...env } = request.env
+  const system = request.directory === '/' ? SYSTEM_ARGS : []
+  const program = spawn(programPath(), [...COMMON_ARGS, ...system, ...request.args], {
+    cwd: request.directory,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stopped: RipgrepEnd | null = null
+  const stop = (end: RipgrepEnd) => {
+    stopped ??= end
+    program.kill('SIGKILL')
+  }
+  let said = ''
+  program.stdout.on('data', (chunk: Buffer) => {
+    if (stopped === null && request.onOutput(chunk) === 'enough') stop({ kind: 'enough' })
+  })
+  program.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(0, MOST_SAID)
+  })
+  const timer = setTimeout(() => stop({ kind: 'timedOut' }), request.timeoutMs)
+  const abort = () => stop({ kind: 'aborted' })
+  request.signal.addEventListener('abort', abort, { once: true })
+  const end = await endOf(program, () => said)
+  clearTimeout(timer)
+  request.signal.removeEventListener('abort', abort)
+  return stopped ?? end
+}
+
+function endOf(program: ChildProcess, said: () => string): Promise<RipgrepEnd> {
+  return new Promise((resolve) => {
+    program.once('error', (error: NodeJS.ErrnoException) =>
+      resolve(error.code === 'ENOENT' ? { kind: 'missing' } : { kind: 'failed', said: error.message }),
+    )
+    program.once('close', (code, signal) => {
+      // 1 is "nothing found"; 2 without a word is a file that could not be read.
+      if (signal) resolve({ kind: 'failed', said: `ripgrep was ended by ${signal}` })
+      else resolve(code === 2 && said() !== '' ? { kind: 'failed', said: said() } : { kind: 'done' })
+    })
+  })
+}
+
+let known: string | null = null
+
+/**
+ * The ripgrep that is installed with the agent, else the one on the PATH. The program's package belongs to
+ * @vscode/ripgrep, and some package managers let only that one see it.
+ */
+function programPath(): string {
+  known ??= installedPath(createRequire(import.meta.url)) ?? 'rg'
+  return known
+}
+
+function installedPath(require: NodeJS.Require): string | null {
+  const program = `@vscode/ripgrep-${process.platform}-${process.arch}/bin/rg${process.platform === 'win32' ? '.exe' : ''}`
+  for (const find of [() => require, () => createRequire(require.resolve('@vscode/ripgrep'))]) {
+    try {
+      return find().resolve(program)
+    } catch {
+      // Not there: the next way, or the PATH.
+    }
+  }
+  return null
+}
+
+/**
+ * Cuts output into records.
+ * @param longest bytes of a record that are kept; of longer ones the beginning
+ * @param onRecord gets each record without its separator; its memory is used again afterwards
+ */
+export function recordsOf(
+  separator: number,
+  longest: number,
+  onRecord: (record: Buffer, kind: 'whole' | 'beginning') => 'more' | 'enough',
+): (chunk: Buffer) => 'more' | 'enough' {
+  let kept: Buffer[] = []
+  let length = 0
+  const keep = (part: Buffer) => {
+    if (length < longest) kept.push(part.subarray(0, longest - length))
+    length += part.length
+  }
+  return (chunk) => {
+    for (let from = 0; ; ) {
+      const end = chunk.indexOf(separator, from)
+      keep(chunk.subarray(from, end < 0 ? undefined : end))
+      if (end < 0) return 'more'
+      const record = kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept)
+      const kind = length > longest ? 'beginning' : 'whole'
+      kept = []
+      length = 0
+      if (onRecord(record, kind) === 'enough') return 'enough'
+      from = end + 1
+    }
+  }
+}
