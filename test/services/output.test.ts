@@ -305,6 +305,20 @@ describe('text on a terminal', () => {
     expect(stderr.split('\n')[0]).toBe('-- The reply broke off here and is asked for again: its text above is void. --')
   })
 
+  it('marks it on stdout where stderr leads elsewhere', async () => {
+    const events: Progress[] = [
+      started,
+      { type: 'text', text: 'All gr' },
+      { type: 'textDiscarded' },
+      reply('All green.'),
+    ]
+    const { stdout, stderr } = await capture({ ...TERMINAL, stderrIsTty: false }, events)
+    expect([stdout, stderr]).toEqual([
+      'All gr\n-- The reply broke off here and is asked for again: its text above is void. --\n\nAll green.\n',
+      `session ${ID}\n`,
+    ])
+  })
+
   it('says nothing of a broken reply of which nothing was shown', async () => {
     const events: Progress[] = [started, { type: 'text', text: '\n' }, { type: 'textDiscarded' }, reply('All green.')]
     const { stdout, stderr } = await capture(TERMINAL, events)
@@ -454,6 +468,27 @@ describe('progress on a terminal', () => {
       observe({ type: 'text', text: 'more' })
       expect(tick()).toEqual([''])
     })
+    expect(shown()).toEqual([''])
+  })
+
+  it('ends the line for itself after a silence, sooner after a sentence, and doubles no line end', async () => {
+    let time = 0
+    const stdout = new Capture()
+    const { shown } = await watch({ now: () => time, stdout }, (observe, tick) => {
+      const wait = (ms: number) => {
+        time += ms
+        return tick().at(-1)
+      }
+      observe({ type: 'text', text: 'I write the file:' })
+      expect([wait(999), wait(1)]).toEqual(['', '\\ answering 1.0s'])
+      observe({ type: 'text', text: '\n\nIn the' })
+      expect([wait(4_999), wait(1)]).toEqual(['', '/ answering 6.0s'])
+      observe({ type: 'text', text: ' middle.' })
+      expect(wait(1_000)).toBe('- answering 7.0s')
+      observe(reply('I write the file:\n\nIn the middle.', { calls: [call] }))
+      observe({ type: 'text', text: 'Done' })
+    })
+    expect(stdout.text).toBe('I write the file:\n\nIn the\n middle.\n\nDone')
     expect(shown()).toEqual([''])
   })
 

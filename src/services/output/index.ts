@@ -68,7 +68,9 @@ export function createOutput(options: OutputOptions): Output {
   const colors = picocolors.createColors(wantsColor(stderrIsTty, env))
   const stdout = createSink(options.stdout, (why) => options.onClosed?.(why))
   const stderr = createSink(options.stderr, () => {})
-  const screen = createScreen(stdout, stderr, stdoutIsTty && stderrIsTty, columns)
+  const now = options.now ?? (() => performance.now())
+  const shared = stdoutIsTty && stderrIsTty
+  const screen = createScreen(stdout, stderr, shared, columns, now)
   const format = createFormat()
   const view = showsProgress(options) ? createView() : null
   let finished = false
@@ -80,11 +82,15 @@ export function createOutput(options: OutputOptions): Output {
       case 'stream-json':
         return streamJsonFormat(stdout)
       case 'text':
-        return stdoutIsTty ? terminalTextFormat(screen, colors.yellow) : pipedTextFormat(screen)
+        return stdoutIsTty ? terminalTextFormat(screen, markVoid) : pipedTextFormat(screen)
     }
   }
+  /** Where the person looks: on stderr, or, if that leads elsewhere, under the text on stdout. */
+  function markVoid(line: string): void {
+    if (shared) screen.line(colors.yellow(line))
+    else screen.answer(`${line}\n`)
+  }
   function createView(): ProgressView {
-    const now = options.now ?? (() => performance.now())
     return createProgressView({ screen, colors, columns, now, animated: env.TERM !== 'dumb' })
   }
   function writeEnd(result: RunResult): void {

@@ -13,19 +13,34 @@ export interface Screen {
   /** One or more whole lines on stderr. */
   line(text: string): void
   /**
-   * Draws the status line anew, `null` takes it away. Not drawn while the answer stands in the middle of a line.
+   * Draws the status line anew, `null` takes it away. While the answer stands in the middle of a line, it is drawn
+   * only after a silence, below: the model may be writing a long call, and nothing would move.
    * @param text fits the terminal's width
    * @param paint adds colour, no width
    */
   status(text: string | null, paint?: (text: string) => string): void
 }
 
+/** How long the answer must be silent before its line is ended for the status line, in ms. */
+const SILENCE_MS = { afterSentence: 1_000, inSentence: 5_000 }
+const SENTENCE_END = /[.:!?…。：！？][)\]"'`*_»”]*\s*$/
+
 /**
  * @param shared stdout and stderr are both terminals: the status line has to give way to the answer
  * @param columns the terminal's width now, in columns
+ * @param now milliseconds since some fixed time
  */
-export function createScreen(stdout: Sink, stderr: Sink, shared: boolean, columns: () => number): Screen {
+export function createScreen(
+  stdout: Sink,
+  stderr: Sink,
+  shared: boolean,
+  columns: () => number,
+  now: () => number,
+): Screen {
   let midLine = false
+  /** The answer's line was ended for the status line: a line end that comes next has been written. */
+  let endedEarly = false
+  let last = { text: '', at: 0 }
   /** Columns the status line takes now. */
   let drawn = 0
 
@@ -35,13 +50,21 @@ export function createScreen(stdout: Sink, stderr: Sink, shared: boolean, column
     drawn = 0
   }
   const answer = (text: string) => {
-    if (text === '') return
+    const rest = endedEarly ? text.replace(/^\n/, '') : text
+    if (text !== '') endedEarly = false
+    if (rest === '') return
     if (shared) erase()
-    stdout.write(text)
-    midLine = !text.endsWith('\n')
+    stdout.write(rest)
+    midLine = !rest.endsWith('\n')
+    last = { text: (last.text + rest).slice(-20), at: now() }
   }
   const endAnswerLine = () => {
     if (midLine) answer('\n')
+    endedEarly = false
+  }
+  const isSilent = () => {
+    const limit = SENTENCE_END.test(last.text) ? SILENCE_MS.afterSentence : SILENCE_MS.inSentence
+    return now() - last.at >= limit
   }
   return {
     answer,
@@ -53,10 +76,14 @@ export function createScreen(stdout: Sink, stderr: Sink, shared: boolean, column
     },
     status(text, paint = (plain) => plain) {
       if (text === null) return erase()
-      if (shared && midLine) return
+      if (shared && midLine) {
+        if (!isSilent()) return
+        endAnswerLine()
+        endedEarly = true
+      }
       const width = displayWidth(text)
       stderr.write(`\r${paint(text)}${' '.repeat(Math.max(0, Math.min(drawn, columns() - 1) - width))}`)
-      drawn = Math.max(width, 0)
+      drawn = width
     },
   }
 }

@@ -2,7 +2,7 @@
  * The `text` format: the answer on stdout.
  *
  * On a terminal every text of the agent is shown as it comes, the remarks between tool rounds too: a person
- * watches. A reply that breaks off cannot be taken back there; a line on stderr says that it is void.
+ * watches. A reply that breaks off cannot be taken back there; a line says that it is void.
  *
  * In a pipe or a file stdout is only the answer, the text that `result` has in JSON, written when it is whole: what
  * `$(agent --output-format text -p "…")` catches has no remarks from the way there and nothing twice after a retry.
@@ -29,8 +29,11 @@ function writeWhole(screen: Screen, result: RunResult): void {
   screen.endAnswerLine()
 }
 
-/** Text for a terminal: streamed, a blank line between the texts of two replies. */
-export function terminalTextFormat(screen: Screen, paint: (text: string) => string): Format {
+/**
+ * Text for a terminal: streamed, a blank line between the texts of two replies.
+ * @param markVoid shows a line that says that the text above it does not count
+ */
+export function terminalTextFormat(screen: Screen, markVoid: (line: string) => void): Format {
   const printer = createPrinter()
   /** What has come of the reply under way, as it came. */
   let received = ''
@@ -70,7 +73,7 @@ export function terminalTextFormat(screen: Screen, paint: (text: string) => stri
       case 'textDiscarded': {
         const shown = replyShown
         endReply()
-        if (shown) screen.line(paint('-- The reply broke off here and is asked for again: its text above is void. --'))
+        if (shown) markVoid('-- The reply broke off here and is asked for again: its text above is void. --')
         return
       }
       case 'reply': {
