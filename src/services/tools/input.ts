@@ -19,7 +19,7 @@ export function checkInput(tool: AnyTool, spec: ToolSpec, input: unknown): Check
   const schema = spec.input_schema as JsonSchema
   const put = putRight(input, schema)
   const parsed = tool.input.safeParse(put)
-  if (parsed.success) return { kind: 'valid', input: parsed.data }
+  if (parsed.success) return { kind: 'valid', input: parsed.data as never }
   const problems = parsed.error.issues.map((issue) => `- ${problemOf(issue, put, tool.name)}`)
   const content = [`${tool.name} was not run because its input is not right:`, ...problems, fieldsOf(tool.name, schema)]
   return { kind: 'invalid', content: content.join('\n') }

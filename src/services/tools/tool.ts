@@ -22,7 +22,8 @@ export interface Tool<Input> {
   run(input: Input, env: ToolEnv): Promise<ToolResult>
 }
 
-export type AnyTool = Tool<never>
+/** A tool of whatever input: `run` takes only what `input` has let through. */
+export type AnyTool = Omit<Tool<never>, 'input'> & { input: ZodMiniType | ZodType }
 
 /** Fixes a tool's input type from its schema. */
 export function defineTool<Input>(tool: Tool<Input>): Tool<Input> {

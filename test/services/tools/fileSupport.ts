@@ -10,6 +10,8 @@ export interface Workspace {
   env: ToolEnv
   /** Checks and runs a call; an invalid one gives its text as an error, as the loop does. */
   call(name: string, input: unknown): Promise<ToolResult>
+  /** What a valid call must wait for. */
+  key(name: string, input: Record<string, unknown>): Promise<string | null>
   /** The names in a directory of the workspace, sorted. */
   names(directory?: string): Promise<string[]>
   remove(): Promise<void>
@@ -19,12 +21,18 @@ export async function workspace(): Promise<Workspace> {
   const dir = await mkdtemp(join(tmpdir(), 'stepwright-tools-'))
   const env: ToolEnv = { cwd: dir, signal: new AbortController().signal, childEnv: process.env, seen: new Map() }
   const tools = createTools()
+  const check = (name: string, input: unknown) =>
+    tools.check({ type: 'tool_use', id: 'toolu_1', name, input: input as Record<string, unknown> }, dir)
   return {
     dir,
     env,
+    key: async (name, input) => {
+      const checked = await check(name, input)
+      if (checked.kind === 'invalid') throw new Error(checked.content)
+      return checked.plan.key
+    },
     call: async (name, input) => {
-      const block = { type: 'tool_use' as const, id: 'toolu_1', name, input: input as Record<string, unknown> }
-      const checked = await tools.check(block, dir)
+      const checked = await check(name, input)
       return checked.kind === 'invalid' ? { kind: 'error', content: checked.content } : checked.run(env)
     },
     names: async (directory = '.') => (await readdir(join(dir, directory))).sort(),

@@ -1,9 +1,9 @@
 /** Writing a file whole or not at all. */
 import { constants } from 'node:fs'
-import { access, type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { access, type FileHandle, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { currentVersion } from './opened.ts'
-import { reasonOf } from './reasons.ts'
+import { codeOf, reasonOf } from './reasons.ts'
 
 export type Replaced = { kind: 'written' } | { kind: 'changedMeanwhile' } | { kind: 'failed'; reason: string }
 
@@ -16,22 +16,49 @@ export type Replaced = { kind: 'written' } | { kind: 'changedMeanwhile' } | { ki
  * @returns `changedMeanwhile` where that is no longer so: nothing was written then
  */
 export async function replaceFile(target: string, content: Uint8Array, version: string | null): Promise<Replaced> {
-  try {
-    if (version !== null) await access(target, constants.W_OK)
-    await mkdir(dirname(target), { recursive: true })
-  } catch (error) {
-    return { kind: 'failed', reason: reasonOf(error) }
-  }
+  const made: string[] = []
+  const replaced = await attempt(target, content, version, made)
+  // Deepest first; one that someone has put something into meanwhile stays.
+  if (replaced.kind !== 'written') for (const directory of made.reverse()) await rmdir(directory).catch(() => undefined)
+  return replaced
+}
+
+async function attempt(target: string, content: Uint8Array, version: string | null, made: string[]): Promise<Replaced> {
   const aside = join(dirname(target), asideName(target))
   try {
+    if (version !== null) await access(target, constants.W_OK)
+    await makeDirectory(dirname(target), made)
     await writeAside(aside, content, version === null ? null : target)
     if ((await currentVersion(target)) !== version) return { kind: 'changedMeanwhile' }
     await rename(aside, target)
     return { kind: 'written' }
   } catch (error) {
-    return { kind: 'failed', reason: reasonOf(error) }
+    const nowhere = codeOf(error) === 'ENOENT'
+    return { kind: 'failed', reason: nowhere ? 'its directory cannot be made' : reasonOf(error) }
   } finally {
     await rm(aside, { force: true }).catch(() => undefined)
+  }
+}
+
+/**
+ * Makes a directory and its parents, and adds those it made to `made`. Not `mkdir` with `recursive`: where a file
+ * system has no such place though the parent is there (`/proc`), Node 20 tries again for ever.
+ */
+async function makeDirectory(path: string, made: string[]): Promise<void> {
+  if ((await tryToMake(path, made)) === 'there') return
+  await makeDirectory(dirname(path), made)
+  if ((await tryToMake(path, made)) === 'noParent') throw Object.assign(new Error(path), { code: 'ENOENT' })
+}
+
+async function tryToMake(path: string, made: string[]): Promise<'there' | 'noParent'> {
+  try {
+    await mkdir(path)
+    made.push(path)
+    return 'there'
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return 'there'
+    if (codeOf(error) === 'ENOENT' && dirname(path) !== path) return 'noParent'
+    throw error
   }
 }
 

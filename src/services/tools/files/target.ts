@@ -40,5 +40,5 @@ export async function writeTarget(path: string, cwd: string, seen: SeenFiles): P
 
 /** What a write says that is refused for the sake of someone else's change. */
 export function changedMessage(path: string): string {
-  return `${path} was changed by someone else since you read it; nothing was written. Read it again with read_file, then repeat the change on what it holds now.`
+  return `${path} was changed since you read it, by someone else or by a command; nothing was written. Read it again with read_file, then repeat the change on what it holds now.`
 }
