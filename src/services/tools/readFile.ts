@@ -1,8 +1,8 @@
 /** `read_file`: a file as the model should see it. */
 import type { FileHandle } from 'node:fs/promises'
 import * as z from 'zod/mini'
+import { IMAGE_BYTES, IMAGE_SIDE, imageSize, imageType } from '../image.ts'
 import type { SeenFiles, ToolResult } from '../ports.ts'
-import { IMAGE_BYTES, IMAGE_SIDE, imageSize, imageType } from './files/image.ts'
 import { LINE_LENGTH, LineReader, type LineWindow } from './files/lines.ts'
 import { whatIsThere } from './files/nearNames.ts'
 import { openRegular, pieces } from './files/opened.ts'

@@ -1,4 +1,4 @@
-/** Images as the Messages API takes them. */
+/** Images as the Messages API takes them. Pure, so every folder that reads files may use it. */
 
 /** The API refuses an image of more than 5 MB, counted in base64. */
 export const IMAGE_BYTES = Math.floor((5 * 1024 * 1024) / 4) * 3
