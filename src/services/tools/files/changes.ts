@@ -24,7 +24,8 @@ const CR = 0x0d
  * Replaces the one place (or with `all` every place, from the start, without overlaps) where `old` stands.
  *
  * A text without CR speaks of lines, not of their endings: its line ends match LF, CRLF and a lone CR alike, and those
- * of `new` become what the replaced or else the neighbouring lines have. A text with CR is taken byte for byte.
+ * of `new` become what the replaced or else the neighbouring lines have. A CR in one of the two means endings: `new`
+ * is then taken byte for byte, and `old` where it has it.
  * @param content UTF-8
  * @param replacement `old` is not empty; both texts are well-formed
  */
@@ -36,14 +37,14 @@ export function replaceText(content: Buffer, replacement: Replacement): Edited {
   if (places.length === 0) return { kind: 'noMatch' }
   if (places.length > 1 && !replacement.all) return { kind: 'ambiguous', lines: source.lineNumbers(places) }
   const { start, oldEnd, newEnd } = difference(old, next)
-  const keepsEndings = !replacement.new.includes('\r')
+  const speaksOfLines = !replacement.old.includes('\r') && !replacement.new.includes('\r')
   const parts: Buffer[] = []
   let done = 0
   for (const place of places) {
     const from = source.origin(place + start)
     const to = source.origin(place + oldEnd)
     const middle = next.subarray(start, newEnd)
-    parts.push(content.subarray(done, from), keepsEndings ? source.withEndings(middle, from, to) : middle)
+    parts.push(content.subarray(done, from), speaksOfLines ? source.withEndings(middle, from, to) : middle)
     done = to
   }
   parts.push(content.subarray(done))
