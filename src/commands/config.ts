@@ -1,0 +1,79 @@
+/** `agent config [--json]`: each setting as it is in effect here, and where it comes from (contract.md, section 1). */
+import { DEFAULT_MODEL, maxOutputOf } from '../services/model/prices.ts'
+import { createSink } from '../services/output/sink.ts'
+import { isTrusted, type LoadedSettings, loadSettings, type SourcedRule } from '../services/settings/index.ts'
+import { printable, printableLine } from '../services/text.ts'
+
+export interface ConfigArgs {
+  json: boolean
+  /** The file of `--settings`. */
+  settings: string | null
+}
+
+export interface ConfigPlace {
+  /** The agent's home. */
+  home: string
+  /** Absolute and real. */
+  cwd: string
+}
+
+/** One line of the list. `source`: files or variables, weakest first where a list is joined, or `default`. */
+export interface EffectiveSetting {
+  key: string
+  value: unknown
+  source: string
+}
+
+/**
+ * Prints the settings; warnings go to stderr.
+ * @returns the exit code: 0, or 2 where a settings file is broken
+ */
+export async function configCommand({ json, settings }: ConfigArgs, { home, cwd }: ConfigPlace): Promise<number> {
+  const stdout = createSink(process.stdout, () => {})
+  const stderr = createSink(process.stderr, () => {})
+  const trusted = isTrusted(home, cwd)
+  const loaded = await loadSettings({ home, cwd, settingsFile: settings, env: process.env, trusted })
+  if (loaded.ok) {
+    for (const warning of loaded.value.warnings) stderr.write(`warning: ${printableLine(warning)}\n`)
+    const list = effectiveSettings(loaded.value)
+    stdout.write(json ? `${JSON.stringify(list)}\n` : table(list))
+  } else stderr.write(`agent: ${printableLine(loaded.message)}\n`)
+  await Promise.all([stdout.flush(), stderr.flush()])
+  return loaded.ok ? 0 : 2
+}
+
+/** @returns every setting in a fixed order; null where nothing is set and the default depends on the run. */
+export function effectiveSettings({ settings, sources }: LoadedSettings): EffectiveSetting[] {
+  const model = settings.model ?? DEFAULT_MODEL
+  const rules = (list: SourcedRule[]): string[] => list.map(({ rule }) => rule)
+  const values: Record<string, unknown> = {
+    model,
+    max_output_tokens: settings.max_output_tokens ?? maxOutputOf(model),
+    base_url: settings.base_url ?? 'https://api.anthropic.com',
+    'compaction.input_tokens': settings.compaction.input_tokens,
+    'compaction.always': settings.compaction.always,
+    'permissions.allow': rules(settings.permissions.allow),
+    'permissions.ask': rules(settings.permissions.ask),
+    'permissions.deny': rules(settings.permissions.deny),
+    'memory.enabled': settings.memory.enabled,
+    store: settings.store,
+    env: settings.env,
+    hooks: settings.hooks,
+    mcpServers: settings.mcpServers,
+  }
+  return Object.entries(values).map(([key, value]) => ({
+    key,
+    value,
+    source: sources[key]?.join(', ') ?? 'default',
+  }))
+}
+
+function table(list: EffectiveSetting[]): string {
+  const shown = list.map(({ key, value, source }) => [key, JSON.stringify(value), source])
+  const width = (column: number): number => Math.min(40, Math.max(...shown.map((row) => row[column]?.length ?? 0)))
+  const [keys, values] = [width(0), width(1)]
+  return shown
+    .map(([key = '', value = '', source = '']) => `${key.padEnd(keys)}  ${value.padEnd(values)}  ${source}`)
+    .map((line) => `${printable(line)}\n`)
+    .join('')
+}
