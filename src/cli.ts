@@ -26,7 +26,7 @@ async function run(asked: Extract<Asked, { kind: 'run' }>): Promise<number> {
   const atTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
   if (asked.run.prompt.kind === 'none' && asked.run.session.kind === 'new' && atTerminal) return print(helpText())
   const { runPrompt } = await import('./run/run.ts')
-  return runPrompt(asked.common, asked.run)
+  return (await runPrompt(asked.common, asked.run)).code
 }
 
 function print(text: string): Promise<number> {

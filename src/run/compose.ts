@@ -12,6 +12,7 @@ import type { RunDeps } from '../services/provide/deps.ts'
 import { type LoadedSettings, loadSettings, type Settings } from '../services/settings/index.ts'
 import { isTrusted } from '../services/settings/trust.ts'
 import { createStore } from '../services/store/index.ts'
+import { endAllGroups } from '../services/tools/bash.ts'
 import { createTools } from '../services/tools/registry.ts'
 import { childEnv, credentials } from './credentials.ts'
 import { agentHome, existingDirectory, workingDirectory } from './directory.ts'
@@ -159,6 +160,7 @@ async function closing(store: StorePort, result: { ok: false; message: string })
 
 async function closeAll(session: RunSession, store: StorePort, model: Model): Promise<void> {
   model.close()
+  await endAllGroups()
   await session.journal.release()
   await store.close()
 }

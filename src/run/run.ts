@@ -11,17 +11,31 @@ import { type Prompt, readPrompt } from './prompt.ts'
 import { nothingStarted, resultOf } from './result.ts'
 import { onSignals } from './signals.ts'
 
-/** @returns the exit code: 0 the run ended, 1 it failed, 2 nothing was started, 128 + n stopped by a signal */
-export async function runPrompt(
-  common: CommonArgs,
-  args: RunArgs,
-  source: ModelSource = { kind: 'server' },
-): Promise<number> {
+/** What a caller may put in the place of the usual. */
+export interface RunOptions {
+  source?: ModelSource
+  /** Sees the run's progress beside the output. */
+  alsoObserve?: Observe
+}
+
+export interface RunEnd {
+  /** 0 the run ended, 1 it failed, 2 nothing was started, 128 + n stopped by a signal (contract.md, 2). */
+  code: number
+  /** null where nothing was started. */
+  session_id: string | null
+}
+
+/** Runs one prompt from the arguments to the flushed result. Expected failures are in the code and the output. */
+export async function runPrompt(common: CommonArgs, args: RunArgs, options: RunOptions = {}): Promise<RunEnd> {
   let stop: (reason: string) => void = () => {}
   const output = openOutput(common, () => stop('stdout was closed'))
+  const observe: Observe = (event) => {
+    output.observe(event)
+    options.alsoObserve?.(event)
+  }
   const prompt = await readPrompt(args)
   if (!prompt.ok) return refuse(output, args, prompt.message)
-  const composed = await compose(common, args, source, output.observe)
+  const composed = await compose(common, args, options.source ?? { kind: 'server' }, observe)
   if (!composed.ok) return refuse(output, args, composed.message)
   return runMachine(composed.value, prompt.value, output, (listener) => {
     stop = listener
@@ -44,10 +58,10 @@ export function openOutput(common: CommonArgs, onClosed: () => void): Output {
 }
 
 /** Nothing was started: one line on stderr, and in the JSON formats a result that says the same. */
-async function refuse(output: Output, args: RunArgs, message: string): Promise<number> {
+async function refuse(output: Output, args: RunArgs, message: string): Promise<RunEnd> {
   const id = args.session.kind === 'resume' ? args.session.id : ''
   await output.finish(nothingStarted(message, id))
-  return 2
+  return { code: 2, session_id: null }
 }
 
 async function runMachine(
@@ -55,9 +69,10 @@ async function runMachine(
   prompt: Prompt,
   output: Output,
   onStop: (listener: (reason: string) => void) => void,
-): Promise<number> {
+): Promise<RunEnd> {
+  const { observe } = run.deps
   const began = performance.now()
-  const recorder = createRecorder(run.session.journal, (message) => output.observe({ type: 'warning', message }))
+  const recorder = createRecorder(run.session.journal, (message) => observe({ type: 'warning', message }))
   if (run.session.inherited.length > 0) await recorder.write(run.session.inherited, run.session.conversation)
   const machine = provideServices({
     ...run.deps,
@@ -67,10 +82,13 @@ async function runMachine(
     now: () => performance.now(),
   })
   const actor = createActor(machine, { input: { conversation: run.session.conversation } })
-  const signals = onSignals((name) => actor.send({ type: 'interrupt', reason: name }))
+  const signals = onSignals(
+    (name) => actor.send({ type: 'interrupt', reason: name }),
+    () => output.stop(),
+  )
   onStop((reason) => actor.send({ type: 'interrupt', reason }))
-  watch(actor, output.observe)
-  output.observe({
+  watch(actor, observe)
+  observe({
     type: 'started',
     session_id: run.session.session_id,
     cwd: run.deps.session.cwd,
@@ -83,7 +101,7 @@ async function runMachine(
   await run.close()
   if (context.unloadable !== null) {
     await output.finish(nothingStarted(context.unloadable, run.session.session_id))
-    return 2
+    return { code: 2, session_id: null }
   }
   const result = resultOf({
     conversation: context.conversation,
@@ -93,7 +111,8 @@ async function runMachine(
     storeFault: context.storeFault ?? recorder.fault(),
   })
   await output.finish(result)
-  return signals.exitCode() ?? (result.is_error ? 1 : 0)
+  const failed = result.is_error || output.closed()?.kind === 'failed'
+  return { code: signals.exitCode() ?? (failed ? 1 : 0), session_id: run.session.session_id }
 }
 
 function watch(actor: { subscribe(next: (snapshot: { value: unknown }) => void): unknown }, observe: Observe): void {

@@ -6,15 +6,21 @@ export interface Signals {
   exitCode(): number | null
 }
 
-/** @param interrupt told the signal's name, once */
-export function onSignals(interrupt: (name: string) => void): Signals {
+/**
+ * @param interrupt told the signal's name, once
+ * @param atOnce what must still be done before the process ends without more ado
+ */
+export function onSignals(interrupt: (name: string) => void, atOnce: () => void): Signals {
   let code: number | null = null
   for (const name of Object.keys(CODES) as Array<keyof typeof CODES>) {
     process.on(name, () => {
       if (code === null) {
         code = CODES[name]
         interrupt(name)
-      } else if (name === 'SIGINT') process.exit(code)
+      } else if (name === 'SIGINT') {
+        atOnce()
+        process.exit(code)
+      }
     })
   }
   return { exitCode: () => code }

@@ -1,0 +1,72 @@
+/**
+ * `agent demo`: a small broken project in a temporary directory, mended by the real agent (machine, tools, store,
+ * journal). Only the model's replies are recorded, so no key and no network is needed.
+ */
+import { mkdir, mkdtemp, realpath, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import embedded from '../../demo/embedded.json' with { type: 'json' }
+import type { CommonArgs, RunArgs } from '../cli/args.ts'
+import { runPrompt } from '../run/run.ts'
+import { createReplayModel, parseRecording } from '../services/model/recording.ts'
+import type { Progress } from '../services/ports.ts'
+import { describeCall, duration } from '../services/text.ts'
+
+const PROMPT = 'The tests of this project fail. Find out why, mend the code, and show that they pass.'
+
+/** @returns the exit code: that of the run */
+export async function demo(common: CommonArgs): Promise<number> {
+  const recording = parseRecording(embedded.replies)
+  if (!recording.ok) throw new Error(recording.message)
+  const directory = await copyProject(embedded.files)
+  const asked = common.format ?? 'text'
+  const say = (line: string): void => {
+    // Beside JSON the words for people go to stderr.
+    const stream = asked === 'text' ? process.stdout : process.stderr
+    stream.write(`${line}\n`)
+  }
+  say(`A small broken project is in ${directory}`)
+  say(`$ agent --yes -p ${JSON.stringify(PROMPT)}   (model replies are recorded, everything else is real)\n`)
+  const args: RunArgs = {
+    prompt: { kind: 'argument', text: PROMPT },
+    session: { kind: 'new' },
+    yes: true,
+    model: 'recorded',
+    maxTurns: null,
+    appendSystemPrompt: null,
+  }
+  const ended = await runPrompt({ ...common, cwd: directory, format: asked }, args, {
+    source: { kind: 'given', model: createReplayModel(recording.value, () => {}) },
+    // A terminal shows progress by itself.
+    ...(process.stderr.isTTY !== true && { alsoObserve: (event: Progress) => sayStep(event, say) }),
+  })
+  if (ended.session_id !== null) for (const line of whatNext(ended.session_id, directory)) say(line)
+  return ended.code
+}
+
+/** Writes the project's files; their names have slashes. */
+async function copyProject(files: Record<string, string>): Promise<string> {
+  const directory = await realpath(await mkdtemp(join(tmpdir(), 'stepwright-demo-')))
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(directory, name)
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, text)
+  }
+  return directory
+}
+
+function sayStep(event: Progress, say: (line: string) => void): void {
+  if (event.type !== 'toolFinished') return
+  const mark = event.is_error ? 'failed' : 'ok'
+  say(`  ${event.call.name.padEnd(10)} ${describeCall(event.call, 50).padEnd(50)} ${mark}, ${duration(event.ms)}`)
+}
+
+function whatNext(id: string, directory: string): string[] {
+  return [
+    '',
+    'See for yourself:',
+    `  node --test ${directory}`,
+    `  agent sessions show ${id}`,
+    `  agent -C ${directory} -c -p "…"    (goes on with this session; needs a key)`,
+  ]
+}
