@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, lstat, mkdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readFile, readlink, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Workspace, workspace } from './fileSupport.ts'
@@ -159,6 +159,15 @@ describe('an edit that is refused leaves the file as it is', () => {
     expect(await refused('a\0x', 'x', 'y')).toBe('f is binary, so it is not edited. Change it with bash.')
   })
 
+  test('a file too large to edit', async () => {
+    await put('big', 'x\n')
+    await truncate(at('big'), 65 * 1024 * 1024)
+    expect(await edit('big', 'x', 'y')).toEqual({
+      kind: 'error',
+      content: 'big is too large to edit (over 64 MB); change it with bash (sed, perl).',
+    })
+  })
+
   test('a file that is not there is not made, and what is no file is not touched', async () => {
     expect(await edit('new.txt', 'a', 'b')).toEqual({
       kind: 'error',
@@ -188,6 +197,15 @@ describe('no match says what is there instead', () => {
     )
     expect(await hint('x\nsay “hi” – now\n', 'say "hi" - now')).toBe(
       'Line 2 differs from it only in white space or look-alike characters: "say “hi” – now".',
+    )
+  })
+
+  test('other white space where the text is a part of its lines', async () => {
+    expect(await hint('x\nif (a)  {\n\tb( )\n}\n', 'f (a) {\nb(')).toBe(
+      'Line 2 differs from it only in white space or look-alike characters: "if (a)  {".',
+    )
+    expect(await hint('x\n\tlet a  = 1 // one\n', 'let a = 1')).toBe(
+      'Line 2 differs from it only in white space or look-alike characters: "\\tlet a  = 1 // one".',
     )
   })
 

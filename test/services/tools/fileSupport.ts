@@ -1,5 +1,5 @@
 /** A temporary directory and the real tools in it, called as the loop calls them. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ToolEnv, ToolResult } from '../../../src/services/ports.ts'
@@ -18,7 +18,7 @@ export interface Workspace {
 }
 
 export async function workspace(): Promise<Workspace> {
-  const dir = await mkdtemp(join(tmpdir(), 'stepwright-tools-'))
+  const dir = await realpath(await mkdtemp(join(tmpdir(), 'stepwright-tools-')))
   const env: ToolEnv = { cwd: dir, signal: new AbortController().signal, childEnv: process.env, seen: new Map() }
   const tools = createTools()
   const check = (name: string, input: unknown) =>

@@ -169,6 +169,11 @@ describe('what is no text', () => {
     })
   })
 
+  test('a NUL far into a text is shown as a sign for it', async () => {
+    await put('a.txt', `${'line\n'.repeat(100_000)}a\0b\n`)
+    expect(await read('a.txt', { offset: 100_001 })).toEqual({ kind: 'ok', content: '100001\ta\u2400b\n' })
+  })
+
   test('text in another encoding is shown with a note', async () => {
     await put('l.txt', Buffer.from('caf\xe9\n', 'latin1'))
     expect(await read('l.txt')).toEqual({
@@ -241,6 +246,14 @@ describe('what is no text', () => {
       content:
         'wide.png is too large an image (8001×1 pixels, at most 8000 a side). Scale a copy down with bash and read that.',
     })
+  })
+})
+
+describe('reading that is interrupted', () => {
+  test('ends', async () => {
+    await put('a.txt', 'x')
+    w.env.signal = AbortSignal.abort()
+    expect(await read('a.txt')).toEqual({ kind: 'error', content: 'read_file was interrupted before it ended.' })
   })
 })
 

@@ -1,6 +1,9 @@
 import { readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { JournalEntry, JournalRecord } from '../../../src/machines/journal.ts'
+import { NO_USAGE } from '../../../src/machines/messages.ts'
+import { seenBefore } from '../../../src/services/tools/files/seenBefore.ts'
 import { type Workspace, workspace } from './fileSupport.ts'
 
 let w: Workspace
@@ -72,12 +75,63 @@ describe('a file that someone else changed since it was read', () => {
     expect((await write('x'.repeat(20_000_000))).kind).toBe('ok')
     expect((await write('y'.repeat(20_000_000))).kind).toBe('ok')
   })
+})
 
-  test('is noticed over a restart, by the time of the last look', async () => {
-    w.env.seen.set(at('f'), { kind: 'time', at: Date.now() + 1000 })
-    expect((await edit('one', '1')).kind).toBe('ok')
-    w.env.seen.set(at('f'), { kind: 'time', at: Date.now() - 60_000 })
+describe('over a restart', () => {
+  const asked = (id: string, name: string, input: Record<string, unknown>): JournalRecord => ({
+    type: 'reply',
+    id: `msg_${id}`,
+    model: 'm',
+    content: [{ type: 'tool_use', id, name, input }],
+    stop_reason: 'tool_use',
+    usage: NO_USAGE,
+    measured: true,
+    ms: 1,
+  })
+  const answered = (id: string, is_error = false): JournalRecord => ({
+    type: 'toolFinished',
+    id,
+    content: '',
+    is_error,
+    ms: 1,
+  })
+  const opened = (): JournalRecord => ({ type: 'opened', session_id: 's', cwd: w.dir, model: 'm' })
+  const entriesAt = (time: number, ...records: JournalRecord[]): JournalEntry[] =>
+    records.map((record, seq) => ({ v: 1, seq, at: new Date(time).toISOString(), in: 'persisting', record }))
+  const resume = (entries: JournalEntry[]) => {
+    w.env.seen.clear()
+    for (const [path, known] of seenBefore(entries)) w.env.seen.set(path, known)
+  }
+  const LATER = 3_600_000
+
+  test('a file that was changed after the last look is refused, one that was not is written', async () => {
+    const entries = (time: number) => entriesAt(time, opened(), asked('a', 'read_file', { path: 'f' }), answered('a'))
+    resume(entries(Date.now() - LATER))
     expect(await write('mine')).toEqual(CHANGED)
+    await read()
+    expect((await edit('one', '1')).kind).toBe('ok')
+    resume(entries(Date.now() + LATER))
+    expect((await write('mine')).kind).toBe('ok')
+  })
+
+  test('an own write counts as a look, a failed one does not, nor do other tools or broken calls', async () => {
+    const then = Date.now() - LATER
+    resume(
+      entriesAt(
+        then,
+        opened(),
+        asked('a', 'write_file', { path: './f', content: '' }),
+        answered('a'),
+        asked('b', 'edit_file', { path: 'g' }),
+        answered('b', true),
+        asked('c', 'grep', { path: 'h' }),
+        answered('c'),
+        asked('d', 'read_file', { path: 5 }),
+        answered('d'),
+        asked('e', 'read_file', { path: 'never-answered' }),
+      ),
+    )
+    expect([...w.env.seen]).toEqual([[at('f'), { kind: 'time', at: then }]])
   })
 })
 

@@ -1,6 +1,7 @@
 import { chmod, link, lstat, mkdir, readFile, readlink, realpath, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { currentVersion } from '../../../src/services/tools/files/opened.ts'
 import { replaceFile } from '../../../src/services/tools/files/replaceFile.ts'
 import { type Workspace, workspace } from './fileSupport.ts'
 
@@ -167,8 +168,12 @@ describe('what cannot be written', () => {
 
   test('a rename that fails leaves no file behind', async () => {
     await mkdir(at('target'))
-    const { kind } = await replaceFile(at('target'), Buffer.from('x'), null)
-    expect([kind, await w.names()]).toEqual(['changedMeanwhile', ['target']])
+    const version = await currentVersion(at('target'))
+    expect(await replaceFile(at('target'), Buffer.from('x'), version)).toEqual({
+      kind: 'failed',
+      reason: 'it is a directory',
+    })
+    expect(await w.names()).toEqual(['target'])
   })
 })
 

@@ -96,7 +96,8 @@ export class LineReader {
     const bytes = Buffer.concat(this.kept)
     const whole = bytes.length === this.lineBytes
     const carriage = ended && whole && bytes.at(-1) === CR
-    const text = (carriage ? bytes.subarray(0, -1) : bytes).toString('utf8')
+    // A file is judged binary by its beginning; a NUL further on must not reach a request.
+    const text = (carriage ? bytes.subarray(0, -1) : bytes).toString('utf8').replaceAll('\0', '\u2400')
     const cut = cutAt(text, LINE_LENGTH)
     const { window, options } = this
     const shown = options.prefix(this.line) + cut

@@ -39,9 +39,21 @@ function differsInSpace(lines: string[], wanted: string[]): string | null {
   const folded = withoutEmptyEnds(wanted.map(fold))
   if (folded.length === 0) return null
   const text = lines.map(fold)
-  const at = text.findIndex((_, index) => folded.every((line, offset) => text[index + offset] === line))
+  const at = text.findIndex((_, index) => standsAt(text, index, folded))
   if (at === -1) return null
   return `Line ${at + 1} differs from it only in white space or look-alike characters: ${quoted(lines[at] ?? '')}.`
+}
+
+/** Whether lines stand in a text from that line on; the first may begin and the last may end within a line. */
+function standsAt(text: string[], index: number, wanted: string[]): boolean {
+  const last = wanted.length - 1
+  return wanted.every((line, offset) => {
+    const there = text[index + offset]
+    if (there === undefined) return false
+    if (last === 0) return there.includes(line)
+    if (offset === 0) return there.endsWith(line)
+    return offset === last ? there.startsWith(line) : there === line
+  })
 }
 
 function goesOnDifferently(lines: string[], wanted: string[]): string | null {

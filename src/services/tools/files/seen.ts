@@ -62,7 +62,7 @@ async function currentState(path: string, known: SeenFile): Promise<boolean | nu
     }
     case 'time': {
       const stats = await stat(path).catch(() => null)
-      return stats === null ? null : Math.max(stats.mtimeMs, stats.ctimeMs) <= known.at
+      return stats === null ? null : Math.floor(Math.max(stats.mtimeMs, stats.ctimeMs)) <= known.at
     }
   }
 }
