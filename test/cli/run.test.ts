@@ -1,17 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { resultOf, runAgent, temporaryDirectory } from '../support/agent.ts'
-import { call, expectPrefixStable, type FakeModelOptions, reply, startFakeModel } from '../support/fakeModel.ts'
-
-async function setUp(replies: FakeModelOptions['replies']) {
-  const model = await startFakeModel({ replies })
-  onTestFinished(() => model.close())
-  const home = temporaryDirectory()
-  const dir = temporaryDirectory()
-  const run = (args: string[], more: object = {}) => runAgent(['-C', dir, ...args], { url: model.url, home, ...more })
-  return { model, home, dir, run }
-}
+import { describe, expect, test } from 'vitest'
+import { resultOf } from '../support/agent.ts'
+import { call, expectPrefixStable, reply } from '../support/fakeModel.ts'
+import { setUp } from './setUp.ts'
 
 describe('one turn', () => {
   test('the prompt goes to the model and its answer is the result', async () => {
