@@ -3,8 +3,9 @@
  * (reftable). The caller's `GIT_*` never count, and who owns the files does not matter for reading one line.
  */
 import { execFile } from 'node:child_process'
-import { lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { look, readHead } from './files.ts'
 import { oneLine } from './show.ts'
 
 /** HEAD and `.git` files hold one line; what is longer is no such file. */
@@ -20,7 +21,7 @@ export function createBranchReader(cwd: string, env: NodeJS.ProcessEnv): () => P
   return async () => {
     const gitDir = findGitDir(cwd)
     if (gitDir === null) return null
-    const head = readHead(gitDir)
+    const head = headOf(gitDir)
     if (head.kind !== 'askGit') return head.branch
     const key = tablesKey(gitDir)
     if (asked === null || key === null || asked.key !== key)
@@ -37,9 +38,9 @@ export function createBranchReader(cwd: string, env: NodeJS.ProcessEnv): () => P
 export function findGitDir(cwd: string): string | null {
   for (let directory = cwd; ; directory = dirname(directory)) {
     const dotGit = join(directory, '.git')
-    const stat = statSync(dotGit, { throwIfNoEntry: false })
-    if (stat?.isDirectory() && hasHead(dotGit)) return dotGit
-    if (stat?.isFile()) return gitDirOfFile(dotGit)
+    const { kind } = look(dotGit)
+    if (kind === 'directory' && hasHead(dotGit)) return dotGit
+    if (kind === 'file') return gitDirOfFile(dotGit)
     if (isBare(directory)) return directory
     if (dirname(directory) === directory) return null
   }
@@ -63,7 +64,7 @@ function gitDirOfFile(file: string): string | null {
 
 type Head = { kind: 'known'; branch: string | null } | { kind: 'askGit' }
 
-function readHead(gitDir: string): Head {
+function headOf(gitDir: string): Head {
   const file = join(gitDir, 'HEAD')
   const text = lstat(file)?.isSymbolicLink() ? linkAsRef(file) : readLine(file)
   const ref = /^ref:\s*(\S.*)$/.exec(text ?? '')?.[1]?.trim()
@@ -86,13 +87,10 @@ function linkAsRef(file: string): string | null {
 
 /** @returns the first line of a small regular file without white space at its end, or null. */
 function readLine(file: string): string | null {
-  try {
-    const stat = statSync(file)
-    if (!stat.isFile() || stat.size > MAX_BYTES) return null
-    return readFileSync(file, 'utf8').split('\n', 1)[0]?.trimEnd() ?? null
-  } catch {
-    return null
-  }
+  if (look(file).kind !== 'file') return null
+  const head = readHead(file, MAX_BYTES)
+  if (head.kind === 'unreadable' || head.more) return null
+  return head.bytes.toString('utf8').split('\n', 1)[0]?.trimEnd() ?? null
 }
 
 function lstat(path: string): ReturnType<typeof lstatSync> | null {
@@ -105,8 +103,8 @@ function lstat(path: string): ReturnType<typeof lstatSync> | null {
 
 /** What changes with every update of a reftable, HEAD included; null where it cannot be told. */
 function tablesKey(gitDir: string): string | null {
-  const stat = statSync(join(gitDir, 'reftable', 'tables.list'), { throwIfNoEntry: false, bigint: true })
-  return stat === undefined ? null : `${gitDir} ${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`
+  const tables = look(join(gitDir, 'reftable', 'tables.list'))
+  return tables.kind === 'file' ? `${gitDir} ${tables.key}` : null
 }
 
 async function askGit(cwd: string, env: NodeJS.ProcessEnv): Promise<string | null> {

@@ -103,7 +103,9 @@ export function mergeSettings(files: ReadonlyArray<{ source: string; value: Sett
         key,
         value[key],
         (given) => {
-          Object.assign(settings[key], given)
+          // Not by assignment, which would take a name such as `__proto__` for something else.
+          const entries = [...Object.entries(settings[key]), ...Object.entries(given)]
+          settings[key] = Object.fromEntries(entries) as Record<string, string>
         },
         true,
       )
