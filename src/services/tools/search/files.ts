@@ -21,8 +21,9 @@ export async function findFiles(search: FileSearch, env: ToolEnv): Promise<ToolR
   const found = new FirstPaths()
   let end: RipgrepEnd = { kind: 'done' }
   for (const [directory, places] of byDirectory(search.places)) {
-    end = await listInto(found, directory, places, env)
-    if (end.kind !== 'done') break
+    const next = await listInto(found, directory, places, env)
+    if (next.kind !== 'done') end = next
+    if (end.kind !== 'done' && end.kind !== 'partly') break
   }
   return answer(search, found, end, env.cwd)
 }

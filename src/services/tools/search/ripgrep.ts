@@ -5,6 +5,8 @@ import { createRequire } from 'node:module'
 /** How a run ended; `failed` comes with what ripgrep said. */
 export type RipgrepEnd =
   | { kind: 'done' }
+  /** To its end, but some files or directories could not be read. */
+  | { kind: 'partly' }
   | { kind: 'enough' }
   | { kind: 'timedOut' }
   | { kind: 'aborted' }
@@ -75,9 +77,10 @@ function endOf(program: ChildProcess, said: () => string): Promise<RipgrepEnd> {
       resolve(error.code === 'ENOENT' ? { kind: 'missing' } : { kind: 'failed', said: error.message }),
     )
     program.once('close', (code, signal) => {
-      // 1 is "nothing found"; 2 without a word is a file that could not be read.
+      // 1 is "nothing found"; 2 without a word is something that could not be read.
       if (signal) resolve({ kind: 'failed', said: `ripgrep was ended by ${signal}` })
-      else resolve(code === 2 && said() !== '' ? { kind: 'failed', said: said() } : { kind: 'done' })
+      else if (code !== 2) resolve({ kind: 'done' })
+      else resolve(said() === '' ? { kind: 'partly' } : { kind: 'failed', said: said() })
     })
   })
 }

@@ -55,6 +55,8 @@ export function troubleOf(end: RipgrepEnd): string | null {
     case 'done':
     case 'enough':
       return null
+    case 'partly':
+      return 'Some files or directories could not be read.'
     case 'timedOut':
       return 'The search took too long and was stopped. Narrow it by path.'
     case 'aborted':

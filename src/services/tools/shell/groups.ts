@@ -47,13 +47,13 @@ export class ProcessGroups {
 
   /** Starts the watcher before the first command, so that none runs unguarded. */
   prepare(): void {
-    this.#watcher.watch(this.#living.keys())
+    this.#watcher.start()
   }
 
   /** Guards a group that has just been started. */
   adopt(group: Group): void {
     this.#living.set(group.pgid, group)
-    this.prepare()
+    this.#watcher.watch(this.#living.keys())
   }
 
   /** To be called when a group's shell has ended: forgets the group if nothing of it lives on. */
@@ -90,7 +90,7 @@ export class ProcessGroups {
   }
 
   #forget(group: Group): void {
-    if (this.#living.delete(group.pgid)) this.prepare()
+    if (this.#living.delete(group.pgid)) this.#watcher.watch(this.#living.keys())
   }
 
   #pruneLater(): void {

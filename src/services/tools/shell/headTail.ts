@@ -80,10 +80,16 @@ export class HeadTail implements OutputSink {
 /** A line end near the cut, so that no escape sequence is cut either; else the last whole character. */
 function endOfHead(head: Buffer): number {
   const newline = head.lastIndexOf(0x0a)
-  if (newline >= head.length - LINE_SEARCH) return newline
-  let end = head.length
-  while (end > head.length - 4 && isContinuation(head[end - 1])) end--
-  return end > 0 && (head[end - 1] ?? 0) >= 0xc0 ? end - 1 : head.length
+  if (newline >= 0 && newline >= head.length - LINE_SEARCH) return newline
+  let lead = head.length - 1
+  while (lead > head.length - 4 && isContinuation(head[lead])) lead--
+  return lead + sizeOf(head[lead] ?? 0) > head.length ? lead : head.length
+}
+
+/** Bytes of the character that this byte begins. */
+function sizeOf(lead: number): number {
+  if (lead < 0xc0) return 1
+  return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
 }
 
 function startOfTail(tail: Buffer): number {

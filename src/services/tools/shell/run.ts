@@ -74,7 +74,9 @@ export async function runShell(request: ShellRequest): Promise<ShellRun> {
   try {
     pipe = await openPipe()
   } catch (error) {
-    return unstartable(`No temporary file could be made for the output (${messageOf(error)}). Set TMPDIR.`)
+    return unstartable(
+      `No pipe for the output could be made (${messageOf(error)}). Set TMPDIR to a directory that can be written.`,
+    )
   }
   const kept = new HeadTail()
   const reader = new PipeReader(pipe.read, kept)

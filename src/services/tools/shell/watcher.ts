@@ -14,7 +14,8 @@ const SCRIPT = `trap '' HUP INT TERM
 while read -r line; do groups=$line; done
 for group in $groups; do kill -9 "-$group"; done
 for round in 1 2 3 4 5; do
-  found=$(grep -lsF -e "$1" /proc/[0-9]*/environ) || exit 0
+  found=$(grep -lsF -e "$1" /proc/[0-9]*/environ)
+  [ -n "$found" ] || exit 0
   for file in $found; do process=\${file#/proc/}; kill -9 "\${process%/*}"; done
 done`
 
@@ -28,9 +29,14 @@ export class Watcher {
     this.#mark = mark
   }
 
-  /** Sends the list of living groups; starts the watcher where there is none (or none any more). */
+  /** Starts the watcher where there is none, or none any more. */
+  start(): void {
+    this.#shell ??= this.#spawn()
+  }
+
+  /** Sends the list of living groups. */
   watch(groups: Iterable<number>): void {
-    this.#shell ??= this.#start()
+    this.start()
     this.#shell?.stdin?.write(`${[...groups].join(' ')}\n`)
   }
 
@@ -40,7 +46,7 @@ export class Watcher {
     this.#shell = null
   }
 
-  #start(): ChildProcess {
+  #spawn(): ChildProcess {
     // Not with the caller's environment: that may carry the mark of an agent around this one, and when both are
     // killed the outer watcher must not end the inner one before it has done its work.
     const shell = spawn('sh', ['-c', SCRIPT, 'stepwright-watcher', this.#mark], {
