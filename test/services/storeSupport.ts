@@ -89,20 +89,52 @@ export interface Finished {
   stderr: string
 }
 
-/** Starts a child and collects what it writes. */
-export function start(script: string, args: string[]): { child: ChildProcess; ended: Promise<Finished> } {
-  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+/** Starts a child, as another user where told, and collects what it writes. */
+export function start(
+  script: string,
+  args: string[],
+  as: { uid?: number; gid?: number } = {},
+): { child: ChildProcess; ended: Promise<Finished> } {
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'], ...as })
+  return { child, ended: collected(child) }
+}
+
+/** What a child wrote and how it ended. */
+export function collected(child: ChildProcess): Promise<Finished> {
   let stdout = ''
   let stderr = ''
-  child.stdout.on('data', (chunk) => {
+  child.stdout?.on('data', (chunk) => {
     stdout += chunk
   })
-  child.stderr.on('data', (chunk) => {
+  child.stderr?.on('data', (chunk) => {
     stderr += chunk
   })
-  const ended = new Promise<Finished>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }))
   })
-  return { child, ended }
+}
+
+interface RawDatabase {
+  all(...args: unknown[]): void
+  close(callback: (error: Error | null) => void): void
+}
+
+/** Runs statements on a database beside the store, one after the other; gives the rows of the last. */
+export async function sql(
+  file: string,
+  ...statements: Array<[text: string, ...values: unknown[]]>
+): Promise<unknown[]> {
+  const { Database } = createRequire(import.meta.url)('sqlite3')
+  const database = await new Promise<RawDatabase>((resolve, reject) => {
+    const made = new Database(file, (error: Error | null) => (error ? reject(error) : resolve(made)))
+  })
+  let rows: unknown[] = []
+  for (const [text, ...values] of statements) {
+    rows = await new Promise((resolve, reject) => {
+      database.all(text, ...values, (error: Error | null, found: unknown[]) => (error ? reject(error) : resolve(found)))
+    })
+  }
+  await new Promise((resolve) => database.close(resolve))
+  return rows
 }

@@ -43,6 +43,12 @@ function sentence(error: unknown, place: string): string {
     case 'EACCES':
     case 'EPERM':
       return `The session store ${place} cannot be opened (${words(error)}). Check its permissions, or set AGENT_HOME to another directory.`
+    case 'ENOTDIR':
+      return `The session store ${place} cannot be opened because a part of its path is no directory. Set AGENT_HOME to another directory.`
+    case 'SQLITE_IOERR':
+    case 'EIO':
+    case 'EFBIG':
+      return `The session store ${place} cannot be read or written (${words(error)}). Check the disk and its free space.`
     case 'SQLITE_CORRUPT':
     case 'SQLITE_NOTADB':
       return `The session store ${place} is damaged (${words(error)}) and left as it is. Move it away to start with an empty one; "sqlite3 <file> .recover" may get its records back.`

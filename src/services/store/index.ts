@@ -143,5 +143,11 @@ async function removeAll(kv: KeyValue, id: string, warn: (message: string) => vo
       if (head.parent === parent && !doomed.includes(head.session_id)) doomed.push(head.session_id)
     }
   }
+  const cwds = new Set(all.filter((head) => doomed.includes(head.session_id)).map((head) => head.cwd))
   for (const one of doomed) await kv.drop([headKey(one)], [recordPrefix(one), keptPrefix(one)])
+  for (const cwd of cwds) {
+    // Without a pointer `latest` searches, so a quicker writer's pointer lost here does no harm.
+    const [pointer] = await kv.get([directoryKey(cwd)])
+    if (doomed.includes(parsePointer(pointer)?.session_id ?? '')) await kv.drop([directoryKey(cwd)], [])
+  }
 }

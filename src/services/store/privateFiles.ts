@@ -10,6 +10,7 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs'
+import { dirname } from 'node:path'
 import { errorCode } from './errors.ts'
 
 const PRIVATE_DIR = 0o700
@@ -31,9 +32,22 @@ export function ensurePrivateDir(path: string): void {
     if (isOpenToOthers(found) && readdirSync(path).every((name) => OURS.test(name))) chmodSync(path, PRIVATE_DIR)
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error
-    const made = mkdirSync(path, { recursive: true, mode: PRIVATE_DIR })
-    if (made !== undefined) chmodSync(path, PRIVATE_DIR)
+    makeDir(path)
   }
+}
+
+/** `mkdirSync` with `recursive` leaves the directories in between to the umask, which may lock out their owner. */
+function makeDir(path: string): void {
+  try {
+    mkdirSync(path, { mode: PRIVATE_DIR })
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return
+    if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error
+    makeDir(dirname(path))
+    makeDir(path)
+    return
+  }
+  chmodSync(path, PRIVATE_DIR)
 }
 
 function isOpenToOthers({ mode, uid }: { mode: number; uid: number }): boolean {

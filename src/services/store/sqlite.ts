@@ -16,6 +16,15 @@ const ROWS = 500
 const insert = (rows: number): string =>
   `INSERT INTO keyv (key, value) VALUES ${Array(rows).fill('(?, ?)').join(', ')} ON CONFLICT(key) DO UPDATE SET value = excluded.value`
 
+/**
+ * Statements that fail where the table is not ours (no table, other columns, no unique key) and where the roots of
+ * its two trees are gone, as in a file that was cut.
+ */
+const PROBES = [
+  `EXPLAIN ${insert(1)}`,
+  `SELECT 1 FROM keyv WHERE key = '' UNION ALL SELECT 1 FROM keyv WHERE rowid = 0`,
+]
+
 type Opening = { kind: 'open'; keyv: Keyv<string>; store: KeyvSqlite } | { kind: 'unusable'; why: string }
 
 /**
@@ -63,11 +72,11 @@ async function open(path: string): Promise<Opening> {
   // What is emitted also rejects the call that caused it; without a listener it would end the process.
   store.on('error', () => {})
   try {
+    // Before anything is written: a file that is not ours stays as it is, byte for byte.
+    await refuseNewer(store, path)
+    for (const probe of PROBES) await store.query(probe)
     await store.query('PRAGMA journal_mode = WAL')
     await store.query('PRAGMA synchronous = NORMAL')
-    await refuseNewer(store, path)
-    // Fails where the table is not ours: not a table, other columns, no unique key.
-    await store.query(`EXPLAIN ${insert(1)}`, 'key', 'value')
   } catch (error) {
     store.close().catch(() => {})
     const why = whyUnusable(error)
@@ -117,7 +126,7 @@ function overSqlite(keyv: Keyv<string>, store: KeyvSqlite, place: string): KeyVa
       prefix,
       `${prefix}\uffff`,
     )) as Array<{ key: string; value: unknown }>
-    return rows.map(({ key, value }) => [key, typeof value === 'string' ? value : ''])
+    return rows.map(({ key, value }) => [key, asText(value)])
   }
   const told = <T>(work: Promise<T>): Promise<T> =>
     work.catch((error) => {
@@ -136,6 +145,11 @@ function overSqlite(keyv: Keyv<string>, store: KeyvSqlite, place: string): KeyVa
     },
     close: () => told(store.close()),
   }
+}
+
+/** The store writes nothing but text; what else is found is damaged, and readable as far as it goes. */
+function asText(value: unknown): string {
+  return value instanceof Uint8Array ? Buffer.from(value).toString() : String(value)
 }
 
 async function series(
