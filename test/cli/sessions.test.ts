@@ -1,0 +1,222 @@
+import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { resultOf, temporaryDirectory } from '../support/agent.ts'
+import { call, expectPrefixStable, reply, withoutMarks } from '../support/fakeModel.ts'
+import { setUp } from './setUp.ts'
+
+/** Messages without cache marks, as JSON, for whole comparisons. */
+const bare = (messages: unknown): unknown => JSON.parse(withoutMarks(messages))
+
+describe('resume and continue', () => {
+  test('replay user, assistant and tool history exactly', async () => {
+    const { model, run } = await setUp([
+      reply(['I look.', call('bash', { command: 'echo hi' }, 't1'), call('glob', { pattern: '*' }, 't2')]),
+      'first answer',
+      'second answer',
+      'third answer',
+    ])
+    const first = resultOf(await run(['--yes', '-p', 'one']))
+    const second = resultOf(await run(['--resume', first.session_id, '-p', 'two']))
+    const third = resultOf(await run(['--continue', '-p', 'three']))
+    expect([second.session_id, third.session_id]).toEqual([first.session_id, first.session_id])
+    expect([second.result, third.result]).toEqual(['second answer', 'third answer'])
+    expect(model.problems).toEqual([])
+    expectPrefixStable(model.requests)
+    expect(bare(model.requests[3]?.body.messages)).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'one' }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'I look.' },
+          { type: 'tool_use', id: 't1', name: 'bash', input: { command: 'echo hi' } },
+          { type: 'tool_use', id: 't2', name: 'glob', input: { pattern: '*' } },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 't1', content: 'hi' },
+          { type: 'tool_result', tool_use_id: 't2', content: expect.any(String) },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'text', text: 'first answer' }] },
+      { role: 'user', content: [{ type: 'text', text: 'two' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'second answer' }] },
+      { role: 'user', content: [{ type: 'text', text: 'three' }] },
+    ])
+  })
+
+  test('the first id resumes the session however often it was resumed', async () => {
+    const { model, run } = await setUp(['a', 'b', 'c'])
+    const { session_id } = resultOf(await run(['-p', 'one']))
+    await run(['--resume', session_id, '-p', 'two'])
+    const third = resultOf(await run(['--resume', session_id, '-p', 'three']))
+    expect(third.session_id).toBe(session_id)
+    expect(model.requests[2]?.body.messages).toHaveLength(5)
+  })
+
+  test('a unique prefix of the id is enough', async () => {
+    const { run } = await setUp(['a', 'b'])
+    const { session_id } = resultOf(await run(['-p', 'one']))
+    expect(resultOf(await run(['--resume', session_id.slice(0, 8), '-p', 'two'])).session_id).toBe(session_id)
+  })
+
+  test('from another directory the session is found, and its tools run in its own directory', async () => {
+    const { model, home, dir, run, bare: from } = await setUp(['a', reply([call('bash', { command: 'pwd' })]), 'b'])
+    const { session_id } = resultOf(await run(['-p', 'one']))
+    const end = await from(['--resume', session_id, '--yes', '-p', 'two'], { cwd: home })
+    expect(end.code).toBe(0)
+    expect(model.requests[2]?.body.messages.at(-1)?.content[0]?.content).toBe(dir)
+    expect(model.requests[1]?.body.system).toContain(dir)
+  })
+
+  test('with -C the tools run there, which is said on stderr', async () => {
+    const { model, home, run, bare: from } = await setUp(['a', reply([call('bash', { command: 'pwd' })]), 'b'])
+    const { session_id } = resultOf(await run(['-p', 'one']))
+    const other = temporaryDirectory()
+    const end = await from(['-C', other, '--resume', session_id, '--yes', '-p', 'two'], { cwd: home })
+    expect(end.stderr).toContain(other)
+    expect(model.requests[2]?.body.messages.at(-1)?.content[0]?.content).toBe(other)
+  })
+
+  test("after the session's directory is gone, -C gives another", async () => {
+    const { run, bare: from } = await setUp(['a', 'b'])
+    const gone = temporaryDirectory()
+    const { session_id } = resultOf(await from(['-C', gone, '-p', 'one']))
+    rmSync(gone, { recursive: true })
+    const without = await from(['--resume', session_id, '-p', 'two'])
+    expect(without.code).toBe(2)
+    expect(without.stderr).toContain(gone)
+    expect((await run(['--resume', session_id, '-p', 'two'])).code).toBe(0)
+  })
+
+  test('--continue takes the last used session of exactly this directory, by its real path', async () => {
+    const { model, home, dir, run, bare: from } = await setUp(['s1', 's2', 's3', 's4', 's1 again', 'go on'])
+    mkdirSync(join(dir, 'sub'))
+    const s1 = resultOf(await run(['-p', 'one'])).session_id
+    await run(['-p', 'two'])
+    await from(['-C', join(dir, 'sub'), '-p', 'three'])
+    await from(['-C', home, '-p', 'four'])
+    await run(['--resume', s1, '-p', 'five'])
+    const link = join(home, 'link')
+    symlinkSync(dir, link)
+    const last = resultOf(await from(['-C', link, '--continue', '-p', 'six']))
+    expect(last.session_id).toBe(s1)
+    expect(model.requests[5]?.body.messages).toHaveLength(5)
+  })
+
+  test('a fork has a new id and leaves the old session as it was', async () => {
+    const { model, run, bare: from } = await setUp([reply([call('bash', { command: 'echo 1' })]), 'a', 'b', 'c'])
+    const { session_id } = resultOf(await run(['--yes', '-p', 'one']))
+    const before = await from(['sessions', 'export', session_id])
+    const fork = resultOf(await run(['--resume', session_id, '--fork-session', '-p', 'two']))
+    expect(fork.session_id).not.toBe(session_id)
+    expect((await from(['sessions', 'export', session_id])).stdout).toBe(before.stdout)
+    const third = resultOf(await run(['--continue', '-p', 'three']))
+    expect(third.session_id).toBe(fork.session_id)
+    expect(bare(model.requests[3]?.body.messages)).toMatchObject([{}, {}, {}, {}, {}, {}, {}])
+    expect(model.problems).toEqual([])
+  })
+
+  test('without a prompt a finished session is not called again', async () => {
+    const { model, run } = await setUp(['a'])
+    await run(['-p', 'one'])
+    const end = await run(['--continue'])
+    expect(end.code).toBe(2)
+    expect(end.stderr).toContain('finished')
+    expect(model.requests).toHaveLength(1)
+  })
+
+  test('without a prompt a failed turn is carried on with the prompt it has', async () => {
+    const { model, run } = await setUp([{ kind: 'raw', status: 400, headers: {}, body: '{}' } as never, 'now it works'])
+    const first = await run(['-p', 'one'])
+    expect(first.code).toBe(1)
+    const second = resultOf(await run(['--continue']))
+    expect(second).toMatchObject({ is_error: false, result: 'now it works' })
+    expect(bare(model.requests.at(-1)?.body.messages)).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'one' }] },
+    ])
+  })
+
+  test('after a failed turn the old prompt is there once, and then the new one', async () => {
+    const { model, run } = await setUp([{ kind: 'raw', status: 400, headers: {}, body: '{}' } as never, 'fine'])
+    await run(['-p', 'P1'])
+    await run(['--continue', '-p', 'P2'])
+    expect(bare(model.requests.at(-1)?.body.messages)).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'P1' },
+          { type: 'text', text: 'P2' },
+        ],
+      },
+    ])
+  })
+})
+
+describe('many at once', () => {
+  test('twelve runs in one home all succeed and can be resumed', async () => {
+    const { model, run } = await setUp(
+      (request) => `echo ${JSON.stringify(request.body.messages.at(-1)?.content[0]?.text)}`,
+    )
+    const runs = await Promise.all(Array.from({ length: 12 }, (_, i) => run(['-p', `prompt ${i}`])))
+    const results = runs.map((end) => resultOf(end))
+    expect(runs.map((end) => [end.code, end.stderr])).toEqual(runs.map(() => [0, '']))
+    expect(new Set(results.map((result) => result.session_id)).size).toBe(12)
+    for (const [i, { session_id }] of results.entries()) {
+      await run(['--resume', session_id, '-p', 'again'])
+      expect(model.requests.at(-1)?.body.messages[0]?.content[0]?.text).toBe(`prompt ${i}`)
+    }
+  })
+})
+
+describe('what is kept', () => {
+  test('is private to the user, whatever the umask', async () => {
+    const { home, run } = await setUp(['a'])
+    await run(['-p', 'one'])
+    const agent = join(home, '.agent')
+    const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
+    expect(mode(agent)).toBe('700')
+    for (const file of readdirSync(agent, { withFileTypes: true, recursive: true })) {
+      expect([file.name, mode(join(file.parentPath, file.name))]).toEqual([
+        file.name,
+        file.isDirectory() ? '700' : '600',
+      ])
+    }
+  })
+})
+
+describe('agent sessions', () => {
+  test('lists the sessions of this directory, newest first, as JSON', async () => {
+    const { dir, run, bare: from, home } = await setUp(['a', 'b', 'c'])
+    const one = resultOf(await run(['-p', 'first words'])).session_id
+    const two = resultOf(await run(['-p', 'other words'])).session_id
+    const elsewhere = resultOf(await from(['-C', home, '-p', 'elsewhere'])).session_id
+    const list = JSON.parse((await run(['sessions', '--json'])).stdout) as Array<Record<string, unknown>>
+    expect(list).toEqual([
+      {
+        session_id: two,
+        cwd: dir,
+        created: expect.stringMatching(/^\d{4}-.*Z$/),
+        used: expect.stringMatching(/^\d{4}-.*Z$/),
+        model: 'claude-sonnet-5',
+        turns: 1,
+        first_prompt: 'other words',
+      },
+      expect.objectContaining({ session_id: one, first_prompt: 'first words' }),
+    ])
+    const all = JSON.parse((await run(['sessions', '--all', '--json'])).stdout) as Array<{ session_id: string }>
+    expect(all.map((head) => head.session_id)).toEqual([elsewhere, two, one])
+  })
+
+  test('rm removes one, and its id is unknown from then on', async () => {
+    const { run } = await setUp(['a'])
+    const { session_id } = resultOf(await run(['-p', 'one']))
+    expect((await run(['sessions', 'rm', session_id])).code).toBe(0)
+    const end = await run(['--resume', session_id, '-p', 'x'])
+    expect(end.code).toBe(2)
+    expect(end.stderr).toContain(session_id)
+    expect((await run(['--continue', '-p', 'x'])).code).toBe(2)
+  })
+})
