@@ -13,6 +13,9 @@ const BUSY_TIMEOUT_MS = 10_000
 /** Rows in one INSERT; SQLite binds at most 32,766 values. */
 const ROWS = 500
 
+/** The adapter's own words. */
+const TABLE = 'CREATE TABLE IF NOT EXISTS keyv(key VARCHAR(255) PRIMARY KEY, value TEXT )'
+
 const insert = (rows: number): string =>
   `INSERT INTO keyv (key, value) VALUES ${Array(rows).fill('(?, ?)').join(', ')} ON CONFLICT(key) DO UPDATE SET value = excluded.value`
 
@@ -33,12 +36,12 @@ type Opening = { kind: 'open'; keyv: Keyv<string>; store: KeyvSqlite } | { kind:
  */
 export async function openSqlite(path: string, warn: (message: string) => void): Promise<KeyValue> {
   try {
-    prepareFiles(path, warn)
+    await prepareFiles(path, warn)
     const identity = fileIdentity(path)
     let opening = await open(path)
     if (opening.kind === 'unusable') {
       await setDatabaseAside(path, identity, opening.why, warn)
-      prepareFiles(path, warn)
+      await prepareFiles(path, warn)
       opening = await open(path)
     }
     if (opening.kind === 'unusable') throw new Error(opening.why)
@@ -53,7 +56,7 @@ export async function openSqlite(path: string, warn: (message: string) => void):
  * The database itself is never opened here: closing it again would drop the locks another store of this process
  * has on it (https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_).
  */
-function prepareFiles(path: string, warn: (message: string) => void): void {
+async function prepareFiles(path: string, warn: (message: string) => void): Promise<void> {
   ensurePrivateDir(dirname(path))
   const found = statSync(path, { throwIfNoEntry: false })
   if (found !== undefined && !found.isFile()) {
@@ -62,8 +65,27 @@ function prepareFiles(path: string, warn: (message: string) => void): void {
     )
   }
   setForeignLogAside(path, warn)
-  if (found === undefined) createPrivateFile(path, '')
+  if (found === undefined && createPrivateFile(path, '')) await createDatabase(path)
   for (const part of ['', '-wal', '-shm']) tightenFile(path + part)
+}
+
+/**
+ * Makes the empty database before the adapter would: with its settings SQLite waits for the disk a dozen times,
+ * which an empty database is not worth and a first run feels.
+ */
+async function createDatabase(path: string): Promise<void> {
+  const { default: sqlite3 } = await import('sqlite3')
+  await new Promise<void>((resolve, reject) => {
+    const database = new sqlite3.Database(path, (error) => {
+      if (error !== null) return reject(error)
+      database.configure('busyTimeout', BUSY_TIMEOUT_MS)
+      database.all('PRAGMA synchronous = OFF')
+      database.all('PRAGMA journal_mode = WAL')
+      database.all(TABLE)
+      // Reports nothing of the statements: the adapter makes the table where it is still missing.
+      database.close(() => resolve())
+    })
+  })
 }
 
 async function open(path: string): Promise<Opening> {
@@ -143,7 +165,11 @@ function overSqlite(keyv: Keyv<string>, store: KeyvSqlite, place: string): KeyVa
     drop: async (keys, prefixes) => {
       await told(drop(store, keys, prefixes))
     },
-    close: () => told(store.close()),
+    close: async () => {
+      // The prebuilt driver keeps its statements until they are collected; SQLite then leaves its log, up to 4 MB.
+      await store.query('PRAGMA wal_checkpoint(TRUNCATE)').catch(() => {})
+      await told(store.close())
+    },
   }
 }
 
