@@ -8,6 +8,7 @@
  *     await model.close()
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { messageJson, type Reply, reply, streamEvents, withIds } from './sse.ts'
 import { validateRequest } from './validateRequest.ts'
@@ -49,6 +50,8 @@ export interface FakeModelOptions {
   replies: ScriptedReply[] | ((request: CapturedRequest, n: number) => ScriptedReply | Promise<ScriptedReply>)
   /** A prefix of the path, such as `/proxy/anthropic`. */
   prefix?: string
+  /** Speaks https with this key and certificate. */
+  tls?: { key: string; cert: string }
   /** False where a bench does not want to pay for the check. */
   validate?: boolean
 }
@@ -142,14 +145,16 @@ export async function startFakeModel(options: FakeModelOptions): Promise<FakeMod
     }
   }
 
-  const server = createServer((incoming, response) => {
+  const listener = (incoming: IncomingMessage, response: ServerResponse): void => {
     response.on('error', () => {})
     incoming.on('error', () => {})
     handle(incoming, response).catch((error: unknown) => {
       if (response.headersSent) response.destroy()
       else sendError(response, 500, 'api_error', `The script of the fake model failed: ${String(error)}`)
     })
-  })
+  }
+  const server = options.tls === undefined ? createServer(listener) : createSecureServer(options.tls, listener)
+  server.on('tlsClientError', () => {})
   server.keepAliveTimeout = 60_000
   server.on('connection', (socket) => {
     connections += 1
@@ -164,7 +169,7 @@ export async function startFakeModel(options: FakeModelOptions): Promise<FakeMod
   const { port } = server.address() as AddressInfo
 
   return {
-    url: `http://127.0.0.1:${port}${options.prefix ?? ''}`,
+    url: `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}${options.prefix ?? ''}`,
     port,
     requests,
     get problems() {

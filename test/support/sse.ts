@@ -24,6 +24,7 @@ export type StreamPoint =
   | 'thinking_delta'
   | 'block_stop'
   | 'message_delta'
+  | 'message_stop'
 
 export interface MessageOptions {
   /** Default: `tool_use` where there is a call, else `end_turn`. null is sent as null. */
@@ -213,7 +214,7 @@ export function streamEvents(message: Message, id: string, model: string): Strea
       ['message_delta'],
     ),
   )
-  events.push(event('message_stop', {}, []))
+  events.push(event('message_stop', {}, ['message_stop']))
   return broken(options.pings === true ? events.flatMap((each) => [each, event('ping', {}, [])]) : events, options)
 }
 

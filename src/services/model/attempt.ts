@@ -1,4 +1,5 @@
 /** One try of a model call: sends the body, reads the answer whatever its form, ends in a whole draft or throws. */
+import { wellFormed } from '../../machines/messages.ts'
 import { type Draft, draftOf, emptyDraft, isObject, takeEvent } from './draft.ts'
 import { ErrorObject, NoMessage, readable } from './failure.ts'
 import type { Client, RawEvent } from './sdk.ts'
@@ -55,7 +56,7 @@ async function read(response: WireResponse, given: Attempt): Promise<Draft> {
       response.status,
       `The server answered ${response.status} with something that is no message: ${readable(text)}`,
     )
-  for (const block of draft.blocks) if (block.type === 'text' && block.text !== '') given.onText(block.text)
+  for (const block of draft.blocks) if (block.type === 'text' && block.text !== '') given.onText(wellFormed(block.text))
   return draft
 }
 
@@ -163,6 +164,6 @@ function wholeCharacters(pass: (text: string) => void): (text: string) => void {
     const last = text.charCodeAt(text.length - 1)
     const cut = last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length
     half = text.slice(cut)
-    if (cut > 0) pass(text.slice(0, cut))
+    if (cut > 0) pass(wellFormed(text.slice(0, cut)))
   }
 }

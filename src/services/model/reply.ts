@@ -53,7 +53,9 @@ function keptBlock(block: DraftBlock, ids: IdMaker, broken: Array<{ id: string; 
       return block.signature === '' || wellFormed(kept) !== kept ? [] : [kept]
     }
     case 'redacted_thinking':
-      return block.data === '' ? [] : [{ type: 'redacted_thinking', data: block.data }]
+      return block.data === '' || wellFormed(block.data) !== block.data
+        ? []
+        : [{ type: 'redacted_thinking', data: block.data }]
     case 'tool_use': {
       const { input, problem } = inputOf(block)
       const call: ToolUseBlock = { type: 'tool_use', id: ids.make(block.id), name: nameOf(block.name), input }
