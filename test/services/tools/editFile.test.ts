@@ -114,6 +114,7 @@ describe('line endings and marks', () => {
   test("in a mixed file each line keeps its ending, and a new one takes its neighbour's", async () => {
     expect(await edited('a\r\nb\nc\r\nd\n', 'a\nb\nc\nd\n', 'A\nB\nC\nD\n')).toBe('A\r\nB\nC\r\nD\n')
     expect(await edited('a\r\nb\nc\r\nd\n', 'a\nb\nc\nd', 'a\nb\nx\nc\nd')).toBe('a\r\nb\nx\nc\r\nd\n')
+    expect(await edited('p\nq\r\nr\n', 'q\nr', '1\n2\n3')).toBe('p\n1\r\n2\r\n3\n')
     expect(await edited('a\r\nb\nc\r\nd\n', 'd', 'd\ne')).toBe('a\r\nb\nc\r\nd\r\ne\n')
   })
 

@@ -68,8 +68,10 @@ describe('a file that someone else changed since it was read', () => {
 
   test('is noticed where it is too large to be read for that', async () => {
     await writeFile(at('f'), 'line\n'.repeat(4_000_000))
+    await utimes(at('f'), 1000, 1000)
     await read('f', { limit: 1 })
     await writeFile(at('f'), 'l1ne\n'.repeat(4_000_000))
+    await utimes(at('f'), 1000, 1000)
     expect(await write('mine')).toEqual(CHANGED)
     await read('f', { limit: 1 })
     expect((await write('x'.repeat(20_000_000))).kind).toBe('ok')
@@ -142,6 +144,12 @@ describe('nothing hinders', () => {
     await writeFile(at('f'), 'one\ntwo\n')
     await utimes(at('f'), 5, 5)
     expect((await edit('one', '1')).kind).toBe('ok')
+  })
+
+  test('a file of several pieces that is as it was', async () => {
+    await writeFile(at('f'), `${'line\n'.repeat(200_000)}last\n`)
+    await read('f', { limit: 1 })
+    expect((await edit('last', 'end')).kind).toBe('ok')
   })
 
   test('one own edit after another', async () => {
