@@ -84,12 +84,16 @@ async function build(main, outdir, sourcemap) {
         // Its UMD entry requires by a variable, which cannot be bundled.
         'jsonc-parser': 'jsonc-parser/lib/esm/main.js',
       },
+      // The SDK's use of Headers would load Node's whole fetch: tens of milliseconds and megabytes.
+      inject: [join(ROOT, 'src/services/model/webHeaders.ts')],
       external: EXTERNAL,
       conditions: ['node'],
       define: {
         __VERSION__: JSON.stringify(version),
         'process.env.NODE_ENV': '"production"',
         'import.meta': '__importMeta',
+        // The SDK asks whether a body is a stream; ours never is, and the class is loaded by being named.
+        'globalThis.ReadableStream': 'undefined',
       },
       banner: { js: BANNER },
       plugins: [keepApart(parts, source)],
