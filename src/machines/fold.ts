@@ -106,11 +106,15 @@ function takePrompt(
   }
 }
 
-/** A turn whose answer was written but not its end needs no further call: it keeps the answer. */
+/**
+ * A turn whose answer was written but not its end needs no further call: it keeps the answer. A paused reply is
+ * still to be gone on with, however often the run is started anew.
+ */
 function carryOn(c: Conversation, limits: TurnLimits): Conversation {
   const { status, text, stop_reason } = c.turn
-  const turn = status === 'answered' ? { ...newTurn('answered', limits), text, stop_reason } : newTurn('open', limits)
-  return { ...c, round: closeRound(c.round), turn }
+  const turn = newTurn(status === 'answered' ? 'answered' : 'open', limits)
+  const kept = status === 'answered' ? { text, stop_reason } : stop_reason === 'pause_turn' ? { stop_reason } : {}
+  return { ...c, round: closeRound(c.round), turn: { ...turn, ...kept } }
 }
 
 function takeReply(before: Conversation, record: ReplyRecord): Conversation {

@@ -1,97 +1,112 @@
-/** The events a service may end in, as a small alphabet: what path tests, walks and checks draw from. */
-import type { SnapshotFrom } from 'xstate'
-import type { AgentMachine } from '../../src/machines/agent.ts'
-import { EMPTY } from '../../src/machines/conversation.ts'
-import type { JournalRecord, ReplyRecord } from '../../src/machines/journal.ts'
+/**
+ * The events a service may end in, as a small alphabet: what path tests, walks and exhaustive checks draw from.
+ * Which events are possible depends on the state alone, as it does in a run.
+ */
+import type { AgentContext } from '../../src/machines/agentSetup.ts'
+import { type Conversation, EMPTY, isUnfinished } from '../../src/machines/conversation.ts'
+import type { JournalRecord, ReplyRecord, StateName, ToolFinishedRecord } from '../../src/machines/journal.ts'
 import { type AssistantBlock, NO_USAGE } from '../../src/machines/messages.ts'
 import { openCalls } from '../../src/machines/round.ts'
+import type { MachineEvent } from '../../src/machines/stepper.ts'
 
-export type Snapshot = SnapshotFrom<AgentMachine>
-
-/** An event of the machine as the journal, the graph and the actor name it. */
-export interface PathEvent {
-  type: string
-  [key: string]: unknown
+/** What decides what can happen next. `handed`: entries that the persist service under way was given. */
+export interface View {
+  state: StateName
+  context: AgentContext
+  handed: number
 }
 
 export const LIMITS = { max_turns: 2, input_tokens: 1000 }
 export const INPUT = { conversation: EMPTY }
 
-export const done = (id: string, output: unknown): PathEvent => ({
+export const done = (id: string, output: unknown): MachineEvent => ({
   type: `xstate.done.actor.${id}`,
   output,
   actorId: id,
 })
-export const fail = (id: string): PathEvent => ({
+export const fail = (id: string): MachineEvent => ({
   type: `xstate.error.actor.${id}`,
   error: new Error(`${id} broke`),
   actorId: id,
 })
+const INTERRUPT: MachineEvent = { type: 'interrupt', reason: 'SIGINT' }
+
+export interface Alphabet {
+  /** Turns end after so many model calls. */
+  limits: typeof LIMITS
+  replies: ReadonlyArray<keyof typeof REPLIES>
+  /** Faults, a broken store and unloadable prompts too. */
+  faults: boolean
+  /** A second interrupt before the first has ended the turn. */
+  secondInterrupt: boolean
+}
 
 /** @returns every event that a service at work, or a person, can send in this state */
-export function enabledEvents(snapshot: Snapshot): PathEvent[] {
-  if (snapshot.status !== 'active') return []
-  const interrupt: PathEvent[] =
-    snapshot.context.conversation.turn.interrupted === null ? [{ type: 'interrupt', reason: 'SIGINT' }] : []
-  switch (snapshot.value) {
+export function enabledEvents(view: View, alphabet: Alphabet = WHOLE): MachineEvent[] {
+  const faults = (...events: MachineEvent[]) => (alphabet.faults ? events : [])
+  switch (view.state) {
     case 'loadingContext':
-      return [...loadEvents(snapshot), fail('loadContext'), ...interrupt]
-    case 'persisting': {
-      const entries = snapshot.context.unsaved.length
       return [
-        done('persist', { kind: 'saved', entries }),
-        done('persist', { kind: 'unsaved', entries, message: 'the disk is full' }),
-        fail('persist'),
-        ...interrupt,
+        ...loadEvents(view.context.conversation, alphabet),
+        ...faults(done('loadContext', { kind: 'unloadable', message: 'no such file' }), fail('loadContext')),
+        ...faults(INTERRUPT),
       ]
-    }
+    case 'persisting':
+      return [
+        done('persist', { kind: 'saved', entries: view.handed }),
+        ...faults(done('persist', { kind: 'unsaved', entries: view.handed, message: 'full' }), fail('persist')),
+        ...interrupts(view, alphabet),
+        ...lateEvents(view),
+      ]
     case 'compacting':
-      return [...compactEvents(snapshot), fail('compact'), ...interrupt]
+      return [...compactEvents(view.context.conversation), ...faults(fail('compact')), INTERRUPT]
     case 'calling':
-      return [...callEvents(snapshot), fail('callModel'), ...interrupt]
+      return [...callEvents(view.context.conversation, alphabet), ...faults(fail('callModel')), INTERRUPT]
     case 'runningTool':
-      return [...toolEvents(snapshot), fail('runTools'), ...interrupt]
+      return [...toolEvents(view.context.conversation), ...faults(fail('runTools')), INTERRUPT]
     default:
-      throw new Error(`no alphabet for ${String(snapshot.value)}`)
+      return []
   }
 }
 
-function loadEvents({ context: { conversation } }: Snapshot): PathEvent[] {
-  const prompt: JournalRecord = {
-    type: 'prompt',
-    text: 'do it',
-    blocks: [{ type: 'text', text: 'do it' }],
-    cwd: '/d',
-    limits: LIMITS,
-  }
+function interrupts({ context }: View, { secondInterrupt }: Alphabet): MachineEvent[] {
+  return secondInterrupt || context.conversation.turn.interrupted === null ? [INTERRUPT] : []
+}
+
+function loadEvents(conversation: Conversation, { limits }: Alphabet): MachineEvent[] {
   const opened: JournalRecord = { type: 'opened', session_id: 's', cwd: '/d', model: 'm' }
+  const text = `do ${conversation.prompts + 1}`
+  const prompt: JournalRecord = { type: 'prompt', text, blocks: [{ type: 'text', text }], cwd: '/d', limits }
+  const resumed: JournalRecord = { type: 'resumed', cwd: '/d', limits }
   const records = conversation.session === null ? [opened, prompt] : [prompt]
   return [
     done('loadContext', { kind: 'loaded', records }),
-    ...(conversation.prompts === 0
-      ? []
-      : [done('loadContext', { kind: 'loaded', records: [{ type: 'resumed', cwd: '/d', limits: LIMITS }] })]),
-    done('loadContext', { kind: 'unloadable', message: 'no such file' }),
+    ...(!isUnfinished(conversation) ? [] : [done('loadContext', { kind: 'loaded', records: [resumed] })]),
   ]
 }
 
-function compactEvents({ context: { conversation } }: Snapshot): PathEvent[] {
-  const trigger = conversation.turn.compaction.due?.trigger ?? 'budget'
+function compactEvents(c: Conversation): MachineEvent[] {
+  const trigger = c.turn.compaction.due?.trigger ?? 'budget'
   const usage = { ...NO_USAGE, input_tokens: 1500, output_tokens: 20 }
-  return [
+  const compacted = (kept: number) =>
     done('compact', {
       kind: 'compacted',
       record: {
         type: 'compacted',
         trigger,
         summary: 'so far',
-        kept: 0,
-        transcript: null,
-        before_tokens: conversation.gauge,
+        kept,
+        transcript: '.task_outputs/transcripts/s-1.jsonl',
+        before_tokens: c.gauge,
         usage,
         ms: 5,
       },
-    }),
+    })
+  // An emergency keeps the latest rounds: from a reply on, so that the roles alternate.
+  const keepable = trigger === 'emergency' && c.messages.at(-1)?.role === 'assistant'
+  return [
+    compacted(0),
+    ...(keepable ? [compacted(1)] : []),
     done('compact', {
       kind: 'compactionFailed',
       record: { type: 'compactionFailed', trigger, message: 'the summary was empty', usage, ms: 5 },
@@ -99,42 +114,61 @@ function compactEvents({ context: { conversation } }: Snapshot): PathEvent[] {
   ]
 }
 
-function callEvents({ context: { conversation } }: Snapshot): PathEvent[] {
-  const n = conversation.messages.length + conversation.turn.calls * 100
-  const call = (id: string, name = 'bash'): AssistantBlock => ({
-    type: 'tool_use',
-    id: `${id}${n}`,
-    name,
-    input: { command: 'x' },
-  })
-  const text: AssistantBlock = { type: 'text', text: 'here it is' }
-  const context: PathEvent = {
-    type: 'contextRead',
-    record: { type: 'context', hash: 'h1', model: 'm', system: 'you are', tools: [] },
-  }
+const text: AssistantBlock = { type: 'text', text: 'here it is' }
+const thinking: AssistantBlock = { type: 'thinking', thinking: 'hm', signature: 'sig' }
+type Call = (letter: string, name?: string) => AssistantBlock
+type Reply = Partial<ReplyRecord> & { content: AssistantBlock[]; input_tokens?: number }
+
+/** The kinds of reply that anything can tell apart. */
+export const REPLIES = {
+  answer: () => ({ content: [text] }),
+  longAnswer: () => ({ content: [thinking, text], input_tokens: 2000 }),
+  unmeasured: () => ({ content: [text], measured: false, input_tokens: 0 }),
+  empty: () => ({ content: [] }),
+  cutText: () => ({ content: [text], stop_reason: 'max_tokens' }),
+  oneCall: (call) => ({ content: [thinking, text, call('a')], stop_reason: 'tool_use' }),
+  twoCalls: (call) => ({ content: [call('a'), call('b')], stop_reason: 'tool_use', input_tokens: 2000 }),
+  threeCalls: (call) => ({ content: [text, call('a'), call('b'), call('c')], stop_reason: 'tool_use' }),
+  compact: (call) => ({ content: [call('k', 'compact')], stop_reason: 'tool_use' }),
+  compactAndCall: (call) => ({ content: [call('k', 'compact'), call('a')], stop_reason: 'tool_use' }),
+  cutCall: (call) => ({ content: [call('a')], stop_reason: 'max_tokens', incomplete: { reason: 'cut off' } }),
+  brokenCall: (call, id) => ({
+    content: [call('a'), call('b')],
+    stop_reason: 'tool_use',
+    incomplete: { reason: 'not whole', broken: [{ id: id('b'), problem: 'not JSON' }] },
+  }),
+  refusal: () => ({ content: [text], stop_reason: 'refusal' }),
+  pause: () => ({ content: [text], stop_reason: 'pause_turn' }),
+} satisfies Record<string, (call: Call, id: (letter: string) => string) => Reply>
+
+export const WHOLE: Alphabet = {
+  limits: LIMITS,
+  replies: Object.keys(REPLIES) as Array<keyof typeof REPLIES>,
+  faults: true,
+  secondInterrupt: false,
+}
+
+function callEvents(c: Conversation, { replies }: Alphabet): MachineEvent[] {
+  // Unique in the conversation, and the same however a state was reached.
+  const n = c.messages.length * 100 + c.turn.calls * 10 + c.prompts
+  const id = (letter: string) => `${letter}${n}`
+  const call: Call = (letter, name = 'bash') => ({ type: 'tool_use', id: id(letter), name, input: { command: letter } })
+  const failed = (reason: string, message: string, status: number) =>
+    done('callModel', { kind: 'callFailed', record: { type: 'callFailed', reason, message, status, ms: 3 } })
   return [
-    ...(conversation.context === null ? [context] : []),
-    replied({ content: [text] }),
-    replied({ content: [], stop_reason: 'end_turn' }),
-    replied({ content: [text, call('a')], stop_reason: 'tool_use' }),
-    replied({ content: [call('a'), call('b')], stop_reason: 'tool_use', input_tokens: 2000 }),
-    replied({ content: [call('c', 'compact')], stop_reason: 'tool_use' }),
-    replied({ content: [call('a')], stop_reason: 'max_tokens', incomplete: { reason: 'cut off' } }),
-    replied({ content: [text], stop_reason: 'refusal' }),
-    replied({ content: [text], stop_reason: 'pause_turn' }),
-    done('callModel', {
-      kind: 'callFailed',
-      record: { type: 'callFailed', reason: 'too_long', message: 'prompt is too long', status: 400, ms: 3 },
-    }),
-    done('callModel', {
-      kind: 'callFailed',
-      record: { type: 'callFailed', reason: 'api_error', message: 'overloaded', status: 529, ms: 3 },
-    }),
+    ...(c.context === null ? [CONTEXT] : []),
+    ...replies.map((kind) => replied(REPLIES[kind](call, id))),
+    failed('too_long', 'prompt is too long', 400),
+    failed('api_error', 'overloaded', 529),
   ]
 }
 
-function replied(reply: Partial<ReplyRecord> & { content: AssistantBlock[]; input_tokens?: number }): PathEvent {
-  const { input_tokens = 100, ...rest } = reply
+const CONTEXT: MachineEvent = {
+  type: 'contextRead',
+  record: { type: 'context', hash: 'h1', model: 'm', system: 'you are', tools: [] },
+}
+
+function replied({ input_tokens = 100, ...rest }: Reply): MachineEvent {
   const record: ReplyRecord = {
     type: 'reply',
     id: 'msg',
@@ -148,40 +182,47 @@ function replied(reply: Partial<ReplyRecord> & { content: AssistantBlock[]; inpu
   return done('callModel', { kind: 'replied', record })
 }
 
-function toolEvents({ context: { conversation } }: Snapshot): PathEvent[] {
-  const { round } = conversation
+function toolEvents({ round }: Conversation): MachineEvent[] {
   const waiting = round.find((one) => one.state === 'waiting')
-  const started = round.find((one) => one.state === 'started')
-  const finished = (id: string, is_error: boolean, denied = false): PathEvent => ({
-    type: 'toolFinished',
-    record: {
-      type: 'toolFinished',
-      id,
-      content: is_error ? 'it failed' : 'out',
-      is_error,
-      ms: 2,
-      ...(denied && { denied }),
-    },
-  })
+  const started = round.filter((one) => one.state === 'started')
   return [
-    ...(waiting
-      ? [
-          { type: 'toolStarted', record: { type: 'toolStarted', id: waiting.call.id } },
-          finished(waiting.call.id, true, true),
-        ]
-      : []),
-    ...(started ? [finished(started.call.id, false), finished(started.call.id, true)] : []),
+    ...(waiting ? [startedEvent(waiting.call.id), finished(waiting.call.id, { is_error: true, denied: true })] : []),
+    // The last one may finish first: results must still be sent in call order.
+    ...[...new Set([started[0], started.at(-1)])].flatMap((one) =>
+      one === undefined ? [] : [finished(one.call.id, { is_error: false })],
+    ),
+    ...(started[0] ? [finished(started[0].call.id, { is_error: true, content: ' ' })] : []),
     ...(openCalls(round).length === 0 ? [done('runTools', { kind: 'ran' })] : []),
   ]
 }
 
-/** What guards and services can tell apart, and nothing else: two snapshots with one key go on alike. */
-export function stateKey(snapshot: Snapshot): string {
-  const { conversation: c, unsaved, storeFault } = snapshot.context
+/** An interrupt can come while a service writes a record; the report of it then reaches the machine afterwards. */
+function lateEvents({ context: { unsaved, conversation } }: View): MachineEvent[] {
+  const last = unsaved.at(-1)
+  if (unsaved.length !== 1 || last?.record.type !== 'interrupted') return []
+  if (last.in === 'calling' && conversation.context === null) return [CONTEXT]
+  if (last.in !== 'runningTool') return []
+  const open = conversation.round.find((one) => one.state !== 'finished')
+  if (open === undefined) return []
+  return [open.state === 'waiting' ? startedEvent(open.call.id) : finished(open.call.id, { is_error: false })]
+}
+
+function startedEvent(id: string): MachineEvent {
+  return { type: 'toolStarted', record: { type: 'toolStarted', id } }
+}
+
+function finished(id: string, how: Partial<ToolFinishedRecord>): MachineEvent {
+  const record = { type: 'toolFinished', id, content: how.is_error ? 'it failed' : 'out', is_error: false, ms: 2, ...how }
+  return { type: 'toolFinished', record }
+}
+
+/** What guards, services and the alphabet can tell apart, and nothing else: two views with one key go on alike. */
+export function stateKey({ state, context, handed }: View): string {
+  const { conversation: c, unsaved, storeFault } = context
   const { turn } = c
   const budget = turn.limits.input_tokens
   return JSON.stringify([
-    snapshot.value,
+    state,
     turn.status,
     c.round.map((one) => one.state),
     Math.min(turn.calls, turn.limits.max_turns),
@@ -190,12 +231,25 @@ export function stateKey(snapshot: Snapshot): string {
     turn.compaction.due?.trigger ?? null,
     turn.compaction.emergencies,
     turn.cutReplies,
-    turn.interrupted !== null,
+    turn.interrupted === null ? null : unsaved.at(-1)?.in,
     turn.failure !== null,
-    c.messages.length > 0,
+    turn.stop_reason === 'pause_turn',
+    c.messages.at(-1)?.role ?? null,
     c.context !== null,
     c.pending.length > 0,
+    isUnfinished(c),
+    unsaved.length - handed,
     unsaved.length > 0,
     storeFault !== null,
   ])
+}
+
+/** @returns an event on one line, for printing a path */
+export function showEvent({ type, output, record }: MachineEvent): string {
+  const outcome = output as { kind: string; record?: JournalRecord } | undefined
+  const name = type.replace(/^xstate\.(\w+)\.actor\./, (_, how: string) => (how === 'done' ? '' : 'failed: '))
+  const of = (record ?? outcome?.record) as JournalRecord | undefined
+  if (of === undefined) return outcome === undefined ? name : `${name} ${outcome.kind}`
+  if (of.type === 'reply') return `${name} reply ${of.stop_reason} ${of.content.map((block) => block.type).join('+')}`
+  return `${name} ${'id' in of ? of.id : of.type}`
 }

@@ -1,0 +1,227 @@
+/**
+ * What holds after every step, whatever happened before. Each rule reads the journal, the conversation and the
+ * state from outside and says the same as contract.md in other words than the machine does.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { type Conversation, isUnfinished } from '../../src/machines/conversation.ts'
+import { fold, step } from '../../src/machines/fold.ts'
+import type { JournalRecord, TurnEndedRecord } from '../../src/machines/journal.ts'
+import type { Message, UserBlock } from '../../src/machines/messages.ts'
+import { requestMessages, summaryMessages, withCacheMarks } from '../../src/machines/request.ts'
+import { openCalls } from '../../src/machines/round.ts'
+import type { MachineEvent } from '../../src/machines/stepper.ts'
+import { summaryRequest } from '../../src/machines/summary.ts'
+import { validateRequest } from '../support/validateRequest.ts'
+import type { Advance, World } from './world.ts'
+
+/** @returns a sentence about the first rule that is broken, null where all hold */
+export function breachOf(before: World, event: MachineEvent, { world: after, microsteps }: Advance): string | null {
+  const rules: Array<() => string | null> = [
+    () => connected(before, after, microsteps),
+    () => foldAgrees(after),
+    () => stateFits(before, event, after),
+    () => growing(before, after),
+    () => turnEndsOnce(after),
+    () => requestsFit(before, after),
+    () => everyRequestValid(after.context.conversation, after.state),
+    () => (event.type === 'xstate.done.actor.persist' ? diskFirst(before, after) : null),
+    () => resumable(before, after),
+  ]
+  for (const rule of rules) {
+    const breach = rule()
+    if (breach !== null) return breach
+  }
+  return null
+}
+
+/** Each microstep begins where the last one ended, and they lead from state to state. */
+function connected(before: World, after: World, microsteps: Advance['microsteps']): string | null {
+  let at = before.state
+  for (const { from, to } of microsteps) {
+    if (from !== at) return `a transition from ${from} was taken in ${at}`
+    at = to
+  }
+  if (at !== after.state) return `the transitions end in ${at}, the machine is in ${after.state}`
+  return after.state === 'checkingBudget' ? 'the machine rests in checkingBudget' : null
+}
+
+/** Live state and rebuilt one are the same value. */
+function foldAgrees(after: World): string | null {
+  const rebuilt = after.context.unsaved.reduce((folded, entry) => step(folded, entry.record), after.folded)
+  return isDeepStrictEqual(rebuilt, after.context.conversation)
+    ? null
+    : 'the fold of the journal is not the live conversation'
+}
+
+/** The machine is only where the conversation wants it. */
+function stateFits(before: World, event: MachineEvent, { state, context }: World): string | null {
+  const { conversation: c, unsaved } = context
+  const { turn } = c
+  const entered = before.state !== state
+  switch (state) {
+    case 'loadingContext':
+      return unsaved.length === 0 ? null : 'something is unsaved before anything was read'
+    case 'persisting':
+      return unsaved.length > 0 || before.state === 'runningTool' || !entered ? null : 'there is nothing to write'
+    case 'runningTool':
+      if (entered && openCalls(c.round).length === 0) return 'there is no call to run'
+      if (entered && c.round.some((one) => one.state === 'started')) return 'a call that was started is run again'
+      return working(context)
+    case 'compacting':
+      if (turn.compaction.due === null && !overBudget(c)) return 'a compaction that nothing asks for'
+      return working(context) ?? betweenRounds(c)
+    case 'calling':
+      if (turn.compaction.due !== null || overBudget(c)) return 'a call while a compaction is due'
+      return working(context) ?? betweenRounds(c)
+    case 'checkingBudget':
+      return null
+    case 'done':
+      return ended(context, 'done', turn.failure === null)
+    case 'cancelled':
+      if (turn.interrupted === null && before.state === 'loadingContext') return untouched(before, context.conversation)
+      return ended(context, 'cancelled', turn.interrupted !== null)
+    case 'failed':
+      if (context.unloadable !== null) return untouched(before, context.conversation)
+      if (event.type === 'xstate.error.actor.persist') return null
+      return ended(context, 'failed', turn.failure !== null)
+  }
+}
+
+/** What must hold wherever a service other than the store works for the turn. */
+function working({ conversation: { turn }, unsaved }: World['context']): string | null {
+  if (unsaved.length > 0) return 'a service works on what is not written yet'
+  if (turn.status !== 'open') return `a service works for a turn that is ${turn.status}`
+  if (turn.interrupted !== null) return 'a service works after an interrupt'
+  return turn.failure !== null ? 'a service works after a failure' : null
+}
+
+function betweenRounds({ round, turn }: Conversation): string | null {
+  if (openCalls(round).length > 0) return 'a call is still open'
+  return turn.calls >= turn.limits.max_turns ? 'the turn has no call left' : null
+}
+
+function overBudget({ gauge, messages, turn: { limits, compaction } }: Conversation): boolean {
+  const tried = compaction.reached !== null && compaction.reached > limits.input_tokens
+  return messages.length > 0 && gauge > limits.input_tokens && !tried
+}
+
+function ended({ conversation: { turn }, unsaved }: World['context'], status: string, fits: boolean): string | null {
+  if (unsaved.length > 0) return 'the run ends with something unsaved'
+  if (turn.status !== status) return `the run ends as ${status}, its turn as ${turn.status}`
+  return fits ? null : `the turn ended as ${status} without a reason`
+}
+
+function untouched(before: World, conversation: Conversation): string | null {
+  return before.context.conversation === conversation ? null : 'a run that did not begin changed the conversation'
+}
+
+/** Counters only grow within a turn. */
+function growing(before: World, after: World): string | null {
+  const [was, is] = [before.context.conversation, after.context.conversation]
+  if (is.prompts < was.prompts) return 'prompts were forgotten'
+  if (before.state === 'loadingContext') return null
+  const [a, b] = [countersOf(was), countersOf(is)]
+  return a.some((count, i) => (b[i] ?? 0) < count) ? `a counter of the turn went back: ${a} to ${b}` : null
+}
+
+function countersOf({ turn }: Conversation): number[] {
+  const { calls, api_ms, usage, denials, compaction } = turn
+  return [calls, api_ms, ...Object.values(usage), denials.length, compaction.count, compaction.emergencies]
+}
+
+/** A turn ends at most once, for the reason that its records give. */
+function turnEndsOnce({ recorded, context }: World): string | null {
+  const entries = [...recorded, ...context.unsaved].map((entry) => entry.record)
+  const begun = entries.findLastIndex((record) => record.type === 'prompt' || record.type === 'resumed')
+  const turn = entries.slice(begun)
+  const end = turn.findIndex((record) => record.type === 'turnEnded')
+  if (end < 0) return null
+  if (turn.length > end + 1) return `a record of type ${turn[end + 1]?.type} follows the turn's end`
+  return endFits(turn[end] as TurnEndedRecord, turn)
+}
+
+function endFits({ subtype, status }: TurnEndedRecord, turn: JournalRecord[]): string | null {
+  const has = (type: JournalRecord['type']) => turn.some((record) => record.type === type)
+  const statuses = {
+    success: 'done',
+    error_interrupted: 'cancelled',
+    error_max_turns: 'failed',
+    error_during_execution: 'failed',
+  }
+  if (statuses[subtype] !== status) return `a turn ended as ${status} with ${subtype}`
+  if (has('interrupted')) return subtype === 'error_interrupted' ? null : `an interrupted turn ended with ${subtype}`
+  return subtype === 'error_interrupted' ? 'a turn ended as interrupted that was not' : null
+}
+
+/** Each request begins with the one before it, and holds the user's words. */
+function requestsFit(before: World, after: World): string | null {
+  if (after.state !== 'calling' || before.state === 'calling') return null
+  const request = requestMessages(after.context.conversation)
+  if (before.sent !== null && !beginsWith(request, before.sent)) {
+    return 'the request does not begin with the one before it'
+  }
+  const said = request.flatMap(({ role, content }) => (role === 'user' ? (content as UserBlock[]) : []))
+  const missing = after.context.conversation.request.find((block) => !said.some((one) => isDeepStrictEqual(one, block)))
+  return missing === undefined ? null : `the request lacks the user's words ${JSON.stringify(missing)}`
+}
+
+/** The last message may have grown: a reply that was paused goes on in the same message. */
+function beginsWith(request: Message[], prefix: Message[]): boolean {
+  const last = prefix.length - 1
+  return prefix.every(({ role, content }, i) => {
+    const now = request[i]
+    if (now?.role !== role) return false
+    return isDeepStrictEqual(i < last ? now.content : now.content.slice(0, content.length), content)
+  })
+}
+
+const ASK = summaryRequest(null)
+const LIMITS = { max_turns: 9, input_tokens: 9 }
+const TOOLS = [{ name: 'bash', description: 'runs', input_schema: { type: 'object' } }]
+
+/** The request of this moment and those that any next run would send are valid. */
+function everyRequestValid(c: Conversation, state: World['state']): string | null {
+  if (state === 'calling') {
+    const refused = refusalOf(requestMessages(c), c)
+    if (refused !== null) return `the request would be refused: ${refused}`
+  }
+  if (state === 'compacting') {
+    const refused = refusalOf(summaryMessages(c, ASK), c)
+    if (refused !== null) return `the request for a summary would be refused: ${refused}`
+  }
+  return null
+}
+
+/** Killed now, the session goes on with a new prompt or without, and compacts first where that is due. */
+function resumable(before: World, after: World): string | null {
+  if (after.recorded === before.recorded) return null
+  const block = { type: 'text', text: 'and then?' } as const
+  const prompt: JournalRecord = { type: 'prompt', text: block.text, blocks: [block], cwd: '/d', limits: LIMITS }
+  const prompted = step(after.folded, prompt)
+  const resumed = step(after.folded, { type: 'resumed', cwd: '/d', limits: LIMITS })
+  const goesOn = isUnfinished(after.folded) && resumed.turn.status === 'open'
+  for (const c of goesOn ? [prompted, resumed] : [prompted]) {
+    const refused = refusalOf(requestMessages(c), c) ?? refusalOf(summaryMessages(c, ASK), c)
+    if (refused !== null) return `after a restart the request would be refused: ${refused}`
+  }
+  return null
+}
+
+function refusalOf(messages: Message[], c: Conversation): string | null {
+  const body = { model: 'm', max_tokens: 99, system: 's', tools: TOOLS, messages: withCacheMarks(messages) }
+  const mayEndWithAssistant = c.turn.stop_reason === 'pause_turn'
+  return validateRequest(JSON.stringify(body), { mayEndWithAssistant })
+}
+
+/** What was handed to the store is in the journal before the machine goes on. */
+function diskFirst(before: World, after: World): string | null {
+  const written = after.recorded.slice(before.recorded.length)
+  return isDeepStrictEqual(written, before.context.unsaved.slice(0, before.handed))
+    ? null
+    : 'the machine went on before the journal was written'
+}
+
+/** @returns a sentence where the whole journal, folded anew, is not what was folded record by record */
+export function refolded({ recorded, folded }: World): string | null {
+  return isDeepStrictEqual(fold(recorded.map((entry) => entry.record)), folded) ? null : 'the fold drifted'
+}
