@@ -1,0 +1,106 @@
+/** The import rules of biome.json hold, and a wrong import is reported. */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '..')
+const LONGEST_FILE = 250
+
+/** Planted into a copy of the layout: file, import, and what is said of it ("" where it is right). */
+const PLANTED: Array<[file: string, specifier: string, message: string]> = [
+  ['src/machines/pure.ts', 'node:fs', 'src/machines is pure'],
+  ['src/machines/clock.ts', '../services/ports.ts', 'src/machines is pure'],
+  ['src/machines/fine.ts', './journal.ts', ''],
+  ['src/machines/chart.ts', 'xstate', ''],
+  ['src/services/store/a.ts', '../tools/registry.ts', 'A service folder imports itself'],
+  ['src/services/store/b.ts', '../provide.ts', 'A service folder imports itself'],
+  ['src/services/store/c.ts', '../../cli.ts', 'A service folder imports itself'],
+  ['src/services/store/d.ts', '../ports.ts', ''],
+  ['src/services/store/e.ts', '../../machines/journal.ts', ''],
+  ['src/services/store/f.ts', 'keyv', ''],
+  ['src/services/tools/g.ts', 'keyv', 'Only src/services/store'],
+  ['src/services/tools/h.ts', 'xstate', 'The statechart is in src/machines'],
+  ['src/services/tools/shell/i.ts', '../../store/index.ts', 'A service folder imports itself'],
+  ['src/services/tools/shell/j.ts', '../../../run/run.ts', 'A service folder imports itself'],
+  ['src/services/tools/shell/k.ts', '../tool.ts', ''],
+  ['src/services/tools/shell/l.ts', '../../../machines/messages.ts', ''],
+  ['src/services/tools/m.ts', '@anthropic-ai/sdk', 'Only src/services/model'],
+  ['src/services/model/n.ts', '@anthropic-ai/sdk/client', ''],
+  ['src/services/provide/o.ts', '../tools/registry.ts', ''],
+  ['src/services/provide/p.ts', '@anthropic-ai/sdk', 'Only src/services/model'],
+  ['src/services/q.ts', './store/index.ts', 'What all services share'],
+  ['src/run/r.ts', '../services/store/index.ts', ''],
+  ['src/commands/s.ts', '@keyv/sqlite', 'Only src/services/store'],
+]
+
+const FORMS = [
+  { form: 'import', code: (from: string) => `import * as it from '${from}'\nexport default it\n` },
+  { form: 'import type', code: (from: string) => `export type { It } from '${from}'\n` },
+  { form: 'lazy import', code: (from: string) => `export const it = () => import('${from}')\n` },
+]
+
+describe.each(FORMS)('a wrong $form', ({ code }) => {
+  let directory: string
+  let said: Map<string, string>
+
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), 'stepwright-rules-'))
+    const config = JSON.parse(readFileSync(join(ROOT, 'biome.json'), 'utf8')) as Record<string, unknown>
+    const { vcs, ...rules } = config
+    writeFileSync(join(directory, 'biome.json'), JSON.stringify(rules))
+    for (const [file, specifier] of PLANTED) {
+      mkdirSync(dirname(join(directory, file)), { recursive: true })
+      writeFileSync(join(directory, file), code(specifier))
+    }
+    said = lint(directory)
+  })
+  afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+  test.each(PLANTED)('in %s: %s', (file, _, message) => {
+    if (message === '') expect(said.get(file)).toBeUndefined()
+    else expect(said.get(file)).toContain(message)
+  })
+})
+
+/** @returns what noRestrictedImports says, by file */
+function lint(directory: string): Map<string, string> {
+  const { stdout } = spawnSync(
+    process.execPath,
+    [
+      join(ROOT, 'node_modules/@biomejs/biome/bin/biome'),
+      'lint',
+      '--only=style/noRestrictedImports',
+      '--reporter=json',
+      '--max-diagnostics=none',
+      'src',
+    ],
+    { cwd: directory, encoding: 'utf8' },
+  )
+  const report = JSON.parse(stdout) as {
+    diagnostics: Array<{ category: string; location: { path: string | { file: string } }; message: unknown }>
+  }
+  return new Map(
+    report.diagnostics
+      .filter(({ category }) => category === 'lint/style/noRestrictedImports')
+      .map(({ location, message }) => [
+        typeof location.path === 'string' ? location.path : location.path.file,
+        JSON.stringify(message),
+      ]),
+  )
+}
+
+test(`no source file is longer than ${LONGEST_FILE} lines`, () => {
+  const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.[cm]?tsx?$/.test(name),
+  )
+  expect(files.length).toBeGreaterThan(20)
+  const lines = files.map((name) => ({
+    name,
+    lines: readFileSync(join(ROOT, 'src', name), 'utf8')
+      .trimEnd()
+      .split('\n').length,
+  }))
+  expect(lines.filter((file) => file.lines > LONGEST_FILE)).toEqual([])
+})
