@@ -45,7 +45,7 @@ export class ProcessGroups {
     return { mark, value: `${inherited ?? ''}${mark}` }
   }
 
-  /** Starts the watcher before the first command, so that none runs unguarded. */
+  /** Starts the watcher where there is none. */
   prepare(): void {
     this.#watcher.start()
   }
@@ -77,16 +77,20 @@ export class ProcessGroups {
 
   async #end(groups: Group[], mark: string, graceMs: number): Promise<void> {
     const gone = () => groups.every((group) => !isGroupAlive(group.pgid)) && processesMarked(mark).length === 0
-    signalAll(groups, processesMarked(mark), 'SIGTERM')
-    if (!(await within(graceMs, gone))) {
-      for (let round = 0; round < ROUNDS; round++) {
-        const strays = processesMarked(mark)
-        signalAll(groups, strays, 'SIGKILL')
-        if (strays.length === 0) break
-      }
-      await within(VANISH_MS, gone)
+    if (!gone()) {
+      signalAll(groups, processesMarked(mark), 'SIGTERM')
+      if (!(await within(graceMs, gone))) await this.#kill(groups, mark, gone)
     }
     for (const group of groups) this.#forget(group)
+  }
+
+  async #kill(groups: Group[], mark: string, gone: () => boolean): Promise<void> {
+    for (let round = 0; round < ROUNDS; round++) {
+      const strays = processesMarked(mark)
+      signalAll(groups, strays, 'SIGKILL')
+      if (strays.length === 0) break
+    }
+    await within(VANISH_MS, gone)
   }
 
   #forget(group: Group): void {

@@ -16,7 +16,9 @@ export interface OutputPipe {
 }
 
 /** Pipes made by one start of mkfifo: the cost of the start is shared by as many calls. */
-const BATCH = 8
+const BATCH = 16
+/** So many left: new ones are made while commands run, and no call waits for them. */
+const FEW = 4
 
 const spare: OutputPipe[] = []
 let making: Promise<void> | null = null
@@ -25,12 +27,20 @@ let making: Promise<void> | null = null
 export async function openPipe(): Promise<OutputPipe> {
   for (;;) {
     const pipe = spare.pop()
-    if (pipe) return pipe
-    making ??= makePipes().finally(() => {
-      making = null
-    })
-    await making
+    if (pipe === undefined) await morePipes()
+    else {
+      // Where it fails, the call that finds none left tells.
+      if (spare.length < FEW) morePipes().catch(() => {})
+      return pipe
+    }
   }
+}
+
+function morePipes(): Promise<void> {
+  making ??= makePipes().finally(() => {
+    making = null
+  })
+  return making
 }
 
 /** Closes the pipes that nobody has asked for yet. */

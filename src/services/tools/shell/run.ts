@@ -70,6 +70,8 @@ export async function endAllGroups(): Promise<void> {
  */
 export async function runShell(request: ShellRequest): Promise<ShellRun> {
   if (request.command.includes('\0')) return unstartable('The command contains a NUL character. Leave it out.')
+  // Before the first command, so that none runs unguarded, and while its pipe is being made.
+  groups.prepare()
   let pipe: OutputPipe
   try {
     pipe = await openPipe()
@@ -94,7 +96,6 @@ export async function runShell(request: ShellRequest): Promise<ShellRun> {
 function start(request: ShellRequest, output: number): Promise<ShellEnd> {
   const { mark, value } = groups.nextMark(request.env[MARK_VARIABLE])
   const isLong = Buffer.byteLength(request.command) > LONGEST_ARGUMENT
-  groups.prepare()
   let shell: ChildProcess
   try {
     shell = spawn('bash', ['-c', '--', isLong ? FROM_DESCRIPTOR : request.command], {
