@@ -76,8 +76,6 @@ function loadDriver() {
 
 /** `node:sqlite`, without the warning that it is experimental: a user can do nothing about it. */
 function builtinDriver() {
-  const [major, minor] = process.versions.node.split('.').map(Number)
-  if (major < 22 || (major === 22 && minor < 13)) return undefined
   const { emitWarning } = process
   process.emitWarning = (warning, ...rest) => {
     if (!String(warning).includes('SQLite')) emitWarning.call(process, warning, ...rest)

@@ -10,7 +10,6 @@
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCode } from './errors.ts'
 import { isAlive, type Owner, parseOwner, thisProcess } from './owner.ts'
 import { createPrivateFile, ensurePrivateDir } from './privateFiles.ts'
@@ -70,11 +69,39 @@ async function acquire(dir: string, name: string): Promise<LockOutcome> {
     const rival = refusedBy(others)
     if (rival === null) {
       for (const dead of others) unlinkIfThere(dead.file)
-      return { kind: 'held', lock: { release: () => release(file, owner) } }
+      return { kind: 'held', lock: keptUntilExit(() => release(file, owner)) }
     }
     release(file, owner)
     if (tries === TRIES) return rival
     await sleep(5 + Math.random() * 25)
+  }
+}
+
+/** Not `node:timers/promises`: loading that takes longer than taking a lock. */
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+const held = new Set<() => void>()
+
+/** A lock that a process which ends by itself never leaves behind, even where nobody released it. */
+function keptUntilExit(release: () => void): Lock {
+  if (held.size === 0) process.once('exit', releaseAll)
+  held.add(release)
+  return {
+    release() {
+      if (!held.delete(release)) return
+      if (held.size === 0) process.off('exit', releaseAll)
+      release()
+    },
+  }
+}
+
+function releaseAll(): void {
+  for (const release of held) {
+    try {
+      release()
+    } catch {
+      // The next one sees that this process is gone.
+    }
   }
 }
 

@@ -13,6 +13,9 @@ const BUSY_TIMEOUT_MS = 10_000
 /** Rows in one INSERT; SQLite binds at most 32,766 values. */
 const ROWS = 500
 
+/** Bytes of a write-ahead log that is worth folding at the end; opening with a smaller one takes no longer. */
+const LARGE_LOG = 256 * 1024
+
 /** The adapter's own words. */
 const TABLE = 'CREATE TABLE IF NOT EXISTS keyv(key VARCHAR(255) PRIMARY KEY, value TEXT )'
 
@@ -166,8 +169,11 @@ function overSqlite(keyv: Keyv<string>, store: KeyvSqlite, place: string): KeyVa
       await told(drop(store, keys, prefixes))
     },
     close: async () => {
-      // The prebuilt driver keeps its statements until they are collected; SQLite then leaves its log, up to 4 MB.
-      await store.query('PRAGMA wal_checkpoint(TRUNCATE)').catch(() => {})
+      // The prebuilt driver keeps its statements until they are collected, and SQLite then leaves its log. A large
+      // one is folded into the database; for a small one that is not worth the wait for the disk.
+      const log = statSync(`${place}-wal`, { throwIfNoEntry: false })
+      if (log !== undefined && log.size > LARGE_LOG)
+        await store.query('PRAGMA wal_checkpoint(TRUNCATE)').catch(() => {})
       await told(store.close())
     },
   }
