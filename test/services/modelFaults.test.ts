@@ -42,7 +42,7 @@ async function expectRecovery(fault: Reply, status: number | null, error: unknow
   expect(retries(seen)).toEqual([{ attempt: 1, status, error }])
   expect(text).toBe('Good.')
   expect(server.requests.map((request) => request.raw)).toEqual(Array(2).fill(server.requests[0]?.raw))
-  return types
+  return { types, server }
 }
 
 describe('a stream that breaks before message_stop is asked for again, and half of it leaves no trace', () => {
@@ -61,7 +61,7 @@ describe('a stream that breaks before message_stop is asked for again, and half 
               /^The model's server could not be used: the connection to 127\.0\.0\.1:\d+ broke before/,
             )
     const fault = reply(withCall, { cut: { after, by } })
-    const types = await expectRecovery(fault, by === 'end' ? 200 : null, error, by === 'stall' ? 150 : 5000)
+    const { types } = await expectRecovery(fault, by === 'end' ? 200 : null, error, by === 'stall' ? 150 : 5000)
     const shown = !['headers', 'message_start', 'block_start'].includes(after)
     expect(types.includes('textDiscarded')).toBe(shown)
     if (shown) expect(types.indexOf('textDiscarded')).toBeLessThan(types.indexOf('retry'))
@@ -95,8 +95,9 @@ describe('an error that passes', () => {
   ])('that comes as an event in the stream (%s) is asked for again', async (type, status) => {
     const error = `The API answered ${status} ${type}: Overloaded`
     const fault = reply(withCall, { errorEvent: { after: 'text_delta', type, message: 'Overloaded' } })
-    const types = await expectRecovery(fault, status, error)
+    const { types, server } = await expectRecovery(fault, status, error)
     expect(types.slice(0, 3)).toEqual(['text', 'textDiscarded', 'retry'])
+    await expect.poll(() => server.openConnections()).toBe(1)
   })
 
   it('that stands in a body with status 200 is asked for again', async () => {

@@ -311,6 +311,9 @@ describe('a reply', () => {
       usage: { input_tokens: 7, output_tokens: 3, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
       measured: true,
     })
+    // A gateway that counts nothing at the start, or repeats zeros at the end.
+    const zeros = await run([reply('Hi', { usage: { input_tokens: 0, output_tokens: 0 } })])
+    expect(zeros.record).toMatchObject({ measured: false })
     const cached = { input_tokens: 1, output_tokens: 2, cache_creation_input_tokens: 3, cache_read_input_tokens: 4 }
     for (const as of ['sse', 'json'] as const) {
       const { record } = await run([reply('Hi', { usage: cached, as })])

@@ -10,10 +10,12 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { messageJson, type Reply, reply, streamEvents, withIds } from './sse.ts'
+import { type Reply, reply } from './replies.ts'
+import { messageJson, streamEvents, withIds } from './sse.ts'
 import { validateRequest } from './validateRequest.ts'
 
-export * from './sse.ts'
+export { expectPrefixStable, withoutMarks } from './prefix.ts'
+export * from './replies.ts'
 export { validateRequest } from './validateRequest.ts'
 
 /** The body of a request as the tests read it; the raw text is beside it. */
@@ -192,31 +194,6 @@ export async function startFakeModel(options: FakeModelOptions): Promise<FakeMod
         server.closeAllConnections()
       }),
   }
-}
-
-/**
- * Throws where a request does not begin with the one before it, byte for byte apart from the cache marks, or
- * where `system` or `tools` changed. Give it a slice between two compactions, of one conversation.
- */
-export function expectPrefixStable(requests: ReadonlyArray<Pick<CapturedRequest, 'body'>>): void {
-  requests.forEach((request, n) => {
-    const before = requests[n - 1]
-    if (before === undefined) return
-    for (const part of ['system', 'tools'] as const) {
-      if (JSON.stringify(request.body[part]) !== JSON.stringify(before.body[part]))
-        throw new Error(`\`${part}\` of request ${n} differs from that of request ${n - 1}.`)
-    }
-    before.body.messages.forEach((message, at) => {
-      const [old, now] = [withoutMarks(message), withoutMarks(request.body.messages[at])]
-      if (old !== now)
-        throw new Error(`Message ${at} of request ${n} differs from that of request ${n - 1}:\n${old}\n${now}`)
-    })
-  })
-}
-
-/** @returns a block, message or request as JSON text without its cache marks. */
-export function withoutMarks(value: unknown): string {
-  return JSON.stringify(value, (key, item: unknown) => (key === 'cache_control' ? undefined : item)) ?? 'nothing'
 }
 
 async function sendMessage(

@@ -135,8 +135,14 @@ function checkMessages(messages: unknown, options: ValidateOptions): void {
   })
   if (open.length > 0)
     refuse(`\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${open.join(', ')}`)
-  if (messages.length % 2 === 0 && options.mayEndWithAssistant !== true)
+  if (messages.length % 2 === 1) return
+  if (options.mayEndWithAssistant !== true)
     refuse('This model does not support assistant message prefill. The conversation must end with a user message.')
+  const end: unknown = (messages.at(-1) as { content: unknown[] }).content.at(-1)
+  if (isObject(end) && /thinking$/.test(String(end.type)))
+    refuse(`messages.${messages.length - 1}: The final block in an assistant message cannot be \`thinking\`.`)
+  if (isObject(end) && end.type === 'text' && String(end.text) !== String(end.text).trimEnd())
+    refuse('messages: final assistant content cannot end with trailing whitespace')
 }
 
 function blocksOf(content: unknown, where: string): Json[] {

@@ -87,13 +87,13 @@ function takeStopReason(draft: Draft, from: Json): void {
   if (typeof from.stop_reason === 'string') draft.stop_reason = from.stop_reason
 }
 
-/** Later events say the sums so far, not what was added; a field that is null or missing says nothing. */
+/** Events say the sums so far, not what was added; a field that is null, missing or 0 says nothing new. */
 function takeUsage(draft: Draft, usage: unknown): void {
   if (!isObject(usage)) return
   for (const [name, count] of Object.entries(usage)) {
     if (typeof count !== 'number' || !Number.isFinite(count)) continue
     draft.usage ??= {}
-    draft.usage[name] = count
+    draft.usage[name] = Math.max(count, draft.usage[name] ?? 0)
   }
 }
 

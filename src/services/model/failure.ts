@@ -92,6 +92,9 @@ export function failureOf(error: unknown, subject: Subject): Failure {
   if (inner instanceof ErrorObject) return refusalFailure(inner.refusal, subject)
   if (inner instanceof NoMessage)
     return { kind: 'passing', patience: 'long', waitMs: null, status: inner.status, message: inner.message }
+  // The SDK's own timeout error has lost its cause (a host name with "timeout" in it is enough to get one).
+  if (inner instanceof Error && inner.name === 'APIConnectionTimeoutError')
+    return transportFailure(new TransportError('broken', 'the connection broke before the answer was whole'))
   const refusal = refusalOf(inner)
   if (refusal !== null) return refusalFailure(refusal, subject)
   throw error

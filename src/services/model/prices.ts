@@ -16,7 +16,8 @@ interface Price {
 }
 
 interface ModelFacts {
-  price: Price
+  /** null: the model is known, its whole price is not. */
+  price: Price | null
   /** Input and output together, in tokens. */
   window: number
   /** The most tokens one reply may have. */
@@ -27,8 +28,8 @@ interface ModelFacts {
 
 const M = 1_000_000
 
-function facts(price: [number, number, number, number], window: number, output: number): ModelFacts {
-  return { price: priceOf(price), window, output }
+function facts(price: [number, number, number, number] | null, window: number, output: number): ModelFacts {
+  return { price: price === null ? null : priceOf(price), window, output }
 }
 
 function priceOf([input, output, cacheWrite, cacheRead]: [number, number, number, number]): Price {
@@ -36,6 +37,7 @@ function priceOf([input, output, cacheWrite, cacheRead]: [number, number, number
 }
 
 const MODELS: ReadonlyMap<string, ModelFacts> = new Map([
+  ['claude-fable-5-2', facts(null, M, 128_000)],
   ['claude-fable-5-1', facts([10, 50, 12.5, 0.25], M, 128_000)],
   ['claude-fable-5', facts([10, 50, 12.5, 1], M, 128_000)],
   ['claude-mythos-5-1', facts([10, 50, 12.5, 0.25], M, 128_000)],
@@ -71,7 +73,7 @@ const CAREFUL_OUTPUT = 8_192
  */
 export function costOf(model: string, usage: Usage): number | null {
   const known = factsOf(model)
-  if (known === null) return null
+  if (known === null || known.price === null) return null
   const price = known.long !== undefined && wholeInput(usage) > known.long.over ? known.long.price : known.price
   const cost =
     usage.input_tokens * price.input +

@@ -8,6 +8,7 @@ import {
   type ToolUseBlock,
   type Usage,
   wellFormed,
+  wholeInput,
 } from '../../machines/messages.ts'
 import { type Draft, type DraftBlock, isObject } from './draft.ts'
 
@@ -27,6 +28,7 @@ export function replyRecord(draft: Draft, asked: Asked, ms: number): ReplyRecord
   const broken: Array<{ id: string; problem: string }> = []
   const content = draft.blocks.flatMap((block) => keptBlock(block, ids, broken))
   const calls = content.filter((block) => block.type === 'tool_use')
+  const usage = usageOf(draft.usage)
   const incomplete = whyIncomplete(draft.stop_reason, asked.max_tokens, calls, broken)
   return {
     type: 'reply',
@@ -34,8 +36,9 @@ export function replyRecord(draft: Draft, asked: Asked, ms: number): ReplyRecord
     model: draft.model === '' ? asked.model : draft.model,
     content,
     stop_reason: draft.stop_reason,
-    usage: usageOf(draft.usage),
-    measured: draft.usage?.input_tokens !== undefined,
+    usage,
+    // No request is empty: some servers fill in zeros for what they did not count.
+    measured: wholeInput(usage) > 0,
     ms,
     ...(incomplete === null ? {} : { incomplete }),
   }
