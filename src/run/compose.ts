@@ -13,6 +13,7 @@ import { type LoadedSettings, loadSettings, type Settings } from '../services/se
 import { isTrusted } from '../services/settings/trust.ts'
 import { createStore } from '../services/store/index.ts'
 import { endAllGroups } from '../services/tools/bash.ts'
+import { seenBefore } from '../services/tools/files/seenBefore.ts'
 import { createTools } from '../services/tools/registry.ts'
 import { childEnv, credentials } from './credentials.ts'
 import { agentHome, existingDirectory, workingDirectory } from './directory.ts'
@@ -52,6 +53,8 @@ export async function compose(
   if (!settings.ok) return settings
   const model = openModel(source, settings.value)
   if (!model.ok) return model
+  // The SDK loads while the store is opened.
+  model.value.prepare()
   const { store: uri } = settings.value.settings
   const store = createStore({ home: agentHome(process.env), ...(uri !== null && { uri }), warn })
   const session = await holdSession(store, args, here)
@@ -138,7 +141,7 @@ async function assemble(
         }),
         model: spending.model,
         tools,
-        toolEnv: { cwd, childEnv: childEnv(process.env, settings.env), seen: new Map() },
+        toolEnv: { cwd, childEnv: childEnv(process.env, settings.env), seen: seenBefore(session.entries) },
         permissions: createPermissions({ cwd, yes: args.yes }),
         observe,
       },

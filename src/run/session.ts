@@ -10,6 +10,7 @@ export interface RunSession {
   session_id: string
   journal: Journal
   conversation: Conversation
+  /** What is in the journal, or in that of a fork's source. */
   entries: JournalEntry[]
   warnings: string[]
   /** A fork's inherited entries, still to be written into its own journal. */
@@ -92,7 +93,7 @@ function openFork(store: StorePort, source: LoadedSession): Promise<Result<RunSe
     return { in: state, record: { ...opened, session_id, forked_from } }
   })
   const conversation = fold(inherited.map((entry) => entry.record))
-  return openNew(store, conversation, inherited, source.warnings, session_id)
+  return openNew(store, conversation, inherited, source.warnings, session_id, source.entries)
 }
 
 async function openNew(
@@ -101,11 +102,12 @@ async function openNew(
   inherited: NewEntry[],
   warnings: string[],
   session_id: string = randomUUID(),
+  entries: JournalEntry[] = [],
 ): Promise<Result<RunSession>> {
   const held = await store.hold(session_id)
   if (!held.ok) return held
   return {
     ok: true,
-    value: { session_id, journal: held.value, conversation, entries: [], warnings, inherited },
+    value: { session_id, journal: held.value, conversation, entries, warnings, inherited },
   }
 }

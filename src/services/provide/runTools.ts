@@ -11,11 +11,12 @@ import type { RunDeps } from './deps.ts'
 type Finished = Pick<ToolFinishedRecord, 'content' | 'is_error' | 'denied'>
 
 export async function runTools(deps: RunDeps, input: ToolsInput, signal: AbortSignal): Promise<ToolsOutcome> {
+  const checked = await Promise.all(input.calls.map((call) => deps.tools.check(call, deps.session.cwd)))
   const lanes = new Map<string, Promise<unknown>>()
   const results = await Promise.all(
-    input.calls.map(async (call) => {
-      const checked = await deps.tools.check(call, deps.session.cwd)
-      return runInLane(lanes, checked, () => runCall(deps, input, call, checked, signal))
+    input.calls.map((call, i) => {
+      const ready = checked[i] as CheckedCall
+      return runInLane(lanes, ready, () => runCall(deps, input, call, ready, signal))
     }),
   )
   const message = { role: 'user' as const, content: results }
@@ -44,7 +45,12 @@ async function runCall(
   const began = deps.now()
   const finished = await attempt(deps, report, call, checked, signal)
   signal.throwIfAborted()
-  const record: ToolFinishedRecord = { type: 'toolFinished', id: call.id, ...finished, ms: deps.now() - began }
+  const record: ToolFinishedRecord = {
+    type: 'toolFinished',
+    id: call.id,
+    ...finished,
+    ms: Math.round(deps.now() - began),
+  }
   await deps.recorder.note(deps.state(), record)
   report({ type: 'toolFinished', record })
   deps.observe({ type: 'toolFinished', call, is_error: record.is_error, ms: record.ms })
