@@ -41,14 +41,18 @@ const server = createServer((request, response) => {
 })
 
 function answer(response, n, stream) {
-  const input = { command: `echo ${n}` }
+  // As long as real ones are: they are what is kept of a turn.
+  const input = {
+    command: `echo "turn ${n}: a line of the length that the output of a usual command has, more or less"`,
+  }
+  const id = `01Bench${String(n).padStart(17, '0')}`
   const block =
     n <= turns
-      ? { type: 'tool_use', id: `toolu_${n}`, name: 'bash', input }
+      ? { type: 'tool_use', id: `toolu_${id}`, name: 'bash', input }
       : { type: 'text', text: `Done after ${n}.` }
   const stop_reason = n <= turns ? 'tool_use' : 'end_turn'
   const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
-  const message = { id: `msg_${n}`, type: 'message', role: 'assistant', model: 'bench', stop_sequence: null }
+  const message = { id: `msg_${id}`, type: 'message', role: 'assistant', model: 'bench', stop_sequence: null }
   if (!stream) {
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ ...message, content: [block], stop_reason, usage }))
