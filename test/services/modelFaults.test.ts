@@ -153,7 +153,7 @@ describe('an error that passes', () => {
     expect(record).toEqual(
       callFailed(
         expect.stringMatching(
-          /^The API answered 429 rate_limit_error: Slow\.\. The server says to wait 3600 seconds, until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, which is longer than a run waits: continue the session then with --continue\.$/,
+          /^The API answered 429 rate_limit_error: Slow\. The server says to wait 3600 seconds, until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, which is longer than a run waits: continue the session then with --continue\.$/,
         ),
         429,
       ),
@@ -182,6 +182,13 @@ describe('an error that passes', () => {
     expect((await run(down, { retryMs: 0 })).server.requests.length).toBe(1)
     expect((await run(down, { maxRetries: 0 })).server.requests.length).toBe(1)
     expect((await run(down, { maxRetries: 1 })).server.requests.length).toBe(2)
+  })
+
+  it('is not asked for without a pause though the server says 0', async () => {
+    const { server } = await run(() => apiError(429, 'rate_limit_error', 'Now.', { 'retry-after': '0' }), {
+      retryMs: 300,
+    })
+    expect(server.requests.length).toBeLessThan(20)
   })
 
   it('is final where the server says so', async () => {

@@ -54,7 +54,7 @@ export function createCaller(settled: Settled): { call: ModelPort['call']; close
       if (tried.kind === 'whole') return outcomeOf(tried.draft, request, spent())
       if (tried.shown) options.observe({ type: 'textDiscarded' })
       const { failure } = tried
-      if (failure.kind !== 'passing') return failed(failure, `${failure.message}.`, spent())
+      if (failure.kind !== 'passing') return failed(failure, sentence(failure.message), spent())
       const verdict = patience.judge(failure, tried.silentMs, performance.now())
       if (verdict.kind === 'giveUp' || attempts > (options.maxRetries ?? Number.POSITIVE_INFINITY))
         return failed(failure, givenUp(failure, verdict, attempts, spent()), spent())
@@ -108,10 +108,15 @@ function announce(observe: Observe, attempts: number, delayMs: number, failure: 
 function givenUp(failure: Failure, verdict: Verdict, attempts: number, ms: number): string {
   if (verdict.kind === 'giveUp' && verdict.because === 'retryAfter') {
     const at = new Date(Date.now() + verdict.ms).toISOString().replace(/\.\d+Z$/, 'Z')
-    return `${failure.message}. The server says to wait ${Math.ceil(verdict.ms / 1000)} seconds, until ${at}, which is longer than a run waits: continue the session then with --continue.`
+    return `${sentence(failure.message)} The server says to wait ${Math.ceil(verdict.ms / 1000)} seconds, until ${at}, which is longer than a run waits: continue the session then with --continue.`
   }
   const tries = attempts === 1 ? 'once' : `${attempts} times in ${(ms / 1000).toFixed(1)} seconds`
-  return `${failure.message}. It was tried ${tries}; the session is kept, continue it later with --continue.`
+  return `${sentence(failure.message)} It was tried ${tries}; the session is kept, continue it later with --continue.`
+}
+
+/** The API's own words, which a message ends with, may bring a full stop of their own. */
+function sentence(message: string): string {
+  return `${message.replace(/[.\s]+$/, '')}.`
 }
 
 function wait(ms: number, signal: AbortSignal): Promise<void> {

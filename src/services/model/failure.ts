@@ -1,4 +1,5 @@
 /** Why a try brought no reply, and whether another may: one union for HTTP, streams and connections. */
+import { wellFormed } from '../../machines/messages.ts'
 import { isObject } from './draft.ts'
 import { TransportError } from './transportError.ts'
 
@@ -169,8 +170,13 @@ function errorOf(body: unknown): { type: string | null; message: string | null }
   const message = [inner.message, body.message, body.error, body.detail].find((each) => typeof each === 'string')
   return {
     type: typeof inner.type === 'string' && inner.type !== 'error' ? inner.type : null,
-    message: typeof message === 'string' ? message : readable(JSON.stringify(body)),
+    message: typeof message === 'string' ? shortened(message) : readable(JSON.stringify(body)),
   }
+}
+
+/** A server's own message whole, unless it quotes the request back at us. */
+function shortened(message: string): string {
+  return message.length > 2000 ? `${wellFormed(message.slice(0, 2000))}…` : message
 }
 
 /** @returns the first words of a page or a body: tags out, white space joined, at most 200 characters. */

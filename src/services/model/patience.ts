@@ -34,10 +34,12 @@ export function createPatience(totalMs: number, random: () => number): Patience 
       since ??= now - silentMs
       tries += 1
       const growing = Math.min(totalMs * LONGEST_SHARE, totalMs * FIRST_SHARE * 2 ** (tries - 1))
-      const ms = Math.round(failure.waitMs ?? growing * (1 - random() / 4))
+      const ours = growing * (1 - random() / 4)
+      // Never sooner than the server says; a server that says 0 again and again still gets a growing pause.
+      const ms = Math.ceil(Math.max(failure.waitMs ?? 0, ours))
       const limit = failure.patience === 'short' ? totalMs * SHORT_SHARE : totalMs
       if (now - since + ms <= limit && totalMs > 0) return { kind: 'wait', ms }
-      return { kind: 'giveUp', because: failure.waitMs === null ? 'time' : 'retryAfter', ms }
+      return { kind: 'giveUp', because: (failure.waitMs ?? 0) > ours ? 'retryAfter' : 'time', ms }
     },
   }
 }
