@@ -72,6 +72,7 @@ describe('the end of a command', () => {
     ['trap "echo bye" EXIT; exec 3>&1; exit 2', 'bye\n[exit code 2]'],
     ['set -e; false; echo never', '[exit code 1]'],
     ['exec false', '[exit code 1]'],
+    ['git log --no-such-option >/dev/null 2>&1; exit 129', '[exit code 129]'],
   ])('%s is told as it was', async (command, expected) => {
     expect(await s.bash(command)).toEqual(error(expected))
   })

@@ -54,6 +54,13 @@ describe('a process in the background', () => {
   })
 })
 
+test('commands after the end of a run are not taken for what was left of it', async () => {
+  for (let round = 0; round < 20; round++) {
+    expect(await s.bash('sleep 0.02; echo ok')).toEqual(ok('ok'))
+    await endAllGroups()
+  }
+})
+
 describe('a timeout', () => {
   test('ends the command and keeps what it has written', async () => {
     expect(await s.bash('echo before; echo too >&2; sleep 300', 300)).toEqual(timedOut(300, 'before\ntoo\n'))
@@ -109,7 +116,10 @@ describe('an interruption', () => {
   })
 })
 
-test('many commands side by side all end, and leave no descriptor open', async () => {
+test('many commands side by side all end, warn of nothing, and leave no descriptor open', async () => {
+  const warnings: Error[] = []
+  const warn = (warning: Error) => warnings.push(warning)
+  process.on('warning', warn)
   const descriptors = () => (onLinux ? readdirSync('/proc/self/fd').length : 0)
   await s.bash('true')
   const before = descriptors()
@@ -121,6 +131,8 @@ test('many commands side by side all end, and leave no descriptor open', async (
   }
   // Pipes made ahead: at most twenty, of two ends each.
   await vi.waitFor(() => expect(descriptors() - before).toBeLessThanOrEqual(40))
+  process.off('warning', warn)
+  expect(warnings).toEqual([])
 })
 
 describe('the end of the agent', () => {

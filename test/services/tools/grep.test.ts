@@ -9,8 +9,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { build } from 'esbuild'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ToolEnv, ToolResult } from '../../../src/services/ports.ts'
 import { grepTool } from '../../../src/services/tools/grep.ts'
@@ -82,6 +84,13 @@ describe('matching lines', () => {
   test('that are longer than memory should hold are named by their file', async () => {
     put('huge', `needle${'x'.repeat(5_000_000)}\nneedle too\n`)
     expect(await grep('needle')).toEqual(ok('huge: a line that is too long to be shown matches', 'huge:2:needle too'))
+  })
+
+  test('end before CR LF as they do before LF', async () => {
+    put('crlf', 'one\r\none more\r\n')
+    put('lf', 'one\none more\n')
+    expect(await grep('one$')).toEqual(ok('crlf:1:one', 'lf:1:one'))
+    expect(await grep('\\r$')).toEqual(ok('crlf:1:one', 'crlf:2:one more'))
   })
 
   test('of a match over several lines all come', async () => {
@@ -252,6 +261,14 @@ describe('what cannot be searched for', () => {
     expect(await grep('x')).toEqual(error('The search was interrupted.'))
   })
 
+  test('a search that is interrupted ends at once', async () => {
+    const stop = new AbortController()
+    env.signal = stop.signal
+    const searching = grep('no such text is anywhere: 8f1c', { path: '/' })
+    setTimeout(() => stop.abort(), 100)
+    expect(await searching).toEqual(error('The search was interrupted.'))
+  })
+
   test.each(['', 'a\0b', 'x'.repeat(20_001)])('the schema refuses bad patterns', (pattern) => {
     expect(grepTool.input.safeParse({ pattern }).success).toBe(false)
   })
@@ -263,4 +280,38 @@ test('permissions are asked for the path that is searched', () => {
   expect([undefined, 'src', '..', '/etc', '~'].map(pathsOf)).toEqual(
     ['/w', '/w/src', '/', '/etc', homedir()].map((path) => ({ kind: 'read', paths: [path] })),
   )
+})
+
+describe('ripgrep', () => {
+  /** The tool as it is bundled, in a place where no ripgrep is installed beside it. */
+  async function apart(PATH: string): Promise<ToolResult> {
+    put('a', 'x\n')
+    const outfile = join(root, 'apart.cjs')
+    const contents = `import { grepTool } from ${JSON.stringify(join(import.meta.dirname, '../../../src/services/tools/grep.ts'))}
+      grepTool.run({ pattern: 'x' }, { cwd: process.argv[2], signal: new AbortController().signal, childEnv: process.env, seen: new Map() })
+        .then((result) => console.log(JSON.stringify(result)))`
+    await build({
+      stdin: { contents, resolveDir: import.meta.dirname, loader: 'ts' },
+      bundle: true,
+      platform: 'node',
+      format: 'cjs',
+      outfile,
+      define: { 'import.meta': '__importMeta' },
+      banner: { js: 'var __importMeta={url:require("node:url").pathToFileURL(__filename).href};' },
+    })
+    return JSON.parse(execFileSync(process.execPath, [outfile, env.cwd], { encoding: 'utf8', env: { PATH } }))
+  }
+
+  test('on the PATH is used where none is installed with the agent', async () => {
+    const program = createRequire(import.meta.url).resolve(`@vscode/ripgrep-${process.platform}-${process.arch}/bin/rg`)
+    expect(await apart(dirname(program))).toEqual(ok('a:1:x'))
+  })
+
+  test('that is nowhere is said in words', async () => {
+    expect(await apart('')).toEqual(
+      error(
+        'The search needs ripgrep, which is neither installed with this agent nor on the PATH. Tell the user to install it, or search with bash.',
+      ),
+    )
+  })
 })

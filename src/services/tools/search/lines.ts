@@ -36,8 +36,10 @@ export async function findLines(search: LineSearch, env: ToolEnv): Promise<ToolR
 function argsOf({ pattern, kind, filter }: LineSearch): string[] {
   // ripgrep refuses a line end in a pattern unless matches may go over several lines.
   const lines = /\n|\\n/.test(pattern) ? ['--multiline'] : []
+  // With it $ stands before CR LF too, but \r is found no more.
+  const ends = pattern.includes('$') && !pattern.includes('\\r') ? ['--crlf'] : []
   const files = kind === 'directory' ? filter.args : []
-  return ['--json', '--sort=path', '--engine=auto', ...lines, ...files, `--regexp=${pattern}`]
+  return ['--json', '--sort=path', '--engine=auto', ...lines, ...ends, ...files, `--regexp=${pattern}`]
 }
 
 /** Collects lines until there are enough. */
@@ -106,9 +108,9 @@ class FoundLines {
 function answer(search: LineSearch, found: FoundLines, end: RipgrepEnd, cwd: string): ToolResult {
   found.flush()
   const { lines } = found
-  if (end.kind === 'failed') return { kind: 'error', content: whatIsWrong(end.said) }
   const trouble = troubleOf(end)
   if (lines.length === 0) {
+    if (end.kind === 'failed') return { kind: 'error', content: whatIsWrong(end.said) }
     if (trouble !== null) return { kind: 'error', content: trouble }
     const where = search.place === cwd ? 'the working directory' : shownPath(search.place, cwd)
     return { kind: 'ok', content: `No line matches ${JSON.stringify(search.pattern)} in ${where}.` }

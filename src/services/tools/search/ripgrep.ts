@@ -1,6 +1,8 @@
 /** Where ripgrep is, and one run of it. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { whenAborted } from '../shell/whenAborted.ts'
 
 /** How a run ended; `failed` comes with what ripgrep said. */
 export type RipgrepEnd =
@@ -45,44 +47,52 @@ export async function runRipgrep(request: RipgrepRequest): Promise<RipgrepEnd> {
   if (request.signal.aborted) return { kind: 'aborted' }
   const { RIPGREP_CONFIG_PATH: _, ...env } = request.env
   const system = request.directory === '/' ? SYSTEM_ARGS : []
-  const program = spawn(programPath(), [...COMMON_ARGS, ...system, ...request.args], {
-    cwd: request.directory,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const args = [...COMMON_ARGS, ...system, ...request.args]
+  try {
+    return await endOf(
+      spawn(programPath(), args, { cwd: request.directory, env, stdio: ['ignore', 'pipe', 'pipe'] }),
+      request,
+    )
+  } catch (error) {
+    return { kind: 'failed', said: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+async function endOf(program: ChildProcess, request: RipgrepRequest): Promise<RipgrepEnd> {
   let stopped: RipgrepEnd | null = null
   const stop = (end: RipgrepEnd) => {
     stopped ??= end
     program.kill('SIGKILL')
   }
   let said = ''
-  program.stdout.on('data', (chunk: Buffer) => {
+  const ended = new Promise<RipgrepEnd>((resolve) => {
+    program.once('error', (error: NodeJS.ErrnoException) => resolve(unstartable(error, request.directory)))
+    program.once('close', (code, signal) => resolve(endBy(code, signal, said)))
+  })
+  program.stdout?.on('data', (chunk: Buffer) => {
     if (stopped === null && request.onOutput(chunk) === 'enough') stop({ kind: 'enough' })
   })
-  program.stderr.setEncoding('utf8').on('data', (text: string) => {
+  program.stderr?.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(0, MOST_SAID)
   })
   const timer = setTimeout(() => stop({ kind: 'timedOut' }), request.timeoutMs)
-  const abort = () => stop({ kind: 'aborted' })
-  request.signal.addEventListener('abort', abort, { once: true })
-  const end = await endOf(program, () => said)
+  const stopWaiting = whenAborted(request.signal, () => stop({ kind: 'aborted' }))
+  const end = await ended
   clearTimeout(timer)
-  request.signal.removeEventListener('abort', abort)
+  stopWaiting()
   return stopped ?? end
 }
 
-function endOf(program: ChildProcess, said: () => string): Promise<RipgrepEnd> {
-  return new Promise((resolve) => {
-    program.once('error', (error: NodeJS.ErrnoException) =>
-      resolve(error.code === 'ENOENT' ? { kind: 'missing' } : { kind: 'failed', said: error.message }),
-    )
-    program.once('close', (code, signal) => {
-      // 1 is "nothing found"; 2 without a word is something that could not be read.
-      if (signal) resolve({ kind: 'failed', said: `ripgrep was ended by ${signal}` })
-      else if (code !== 2) resolve({ kind: 'done' })
-      else resolve(said() === '' ? { kind: 'partly' } : { kind: 'failed', said: said() })
-    })
-  })
+function endBy(code: number | null, signal: NodeJS.Signals | null, said: string): RipgrepEnd {
+  if (signal) return { kind: 'failed', said: `ripgrep was ended by ${signal}` }
+  // 1 is "nothing found"; 2 without a word is something that could not be read.
+  if (code !== 2) return { kind: 'done' }
+  return said === '' ? { kind: 'partly' } : { kind: 'failed', said }
+}
+
+function unstartable(error: NodeJS.ErrnoException, directory: string): RipgrepEnd {
+  if (error.code !== 'ENOENT') return { kind: 'failed', said: error.message }
+  return existsSync(directory) ? { kind: 'missing' } : { kind: 'failed', said: `${directory} does not exist any more` }
 }
 
 let known: string | null = null

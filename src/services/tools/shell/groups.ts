@@ -29,8 +29,8 @@ export interface Group {
 
 /** All groups of one run. */
 export class ProcessGroups {
-  readonly #run = randomUUID()
-  readonly #watcher = new Watcher(this.#run)
+  #run = randomUUID()
+  #watcher = new Watcher(this.#run)
   readonly #living = new Map<number, Group>()
   #commands = 0
   #pruning: NodeJS.Timeout | null = null
@@ -71,6 +71,10 @@ export class ProcessGroups {
   async endAll(): Promise<void> {
     if (this.#commands > 0) await this.#end([...this.#living.values()], this.#run, GRACE_AT_END_MS)
     this.#watcher.dismiss()
+    // It still ends what carries this run's mark while it ends itself: what comes after gets another one.
+    this.#run = randomUUID()
+    this.#watcher = new Watcher(this.#run)
+    this.#commands = 0
     if (this.#pruning) clearTimeout(this.#pruning)
     this.#pruning = null
   }

@@ -14,7 +14,7 @@ type State = 'reading' | 'discarding' | 'ended'
 /** Reads a pipe into a sink as it comes, one buffer for all of it. */
 export class PipeReader {
   readonly #fd: number
-  readonly #sink: OutputSink
+  #sink: OutputSink | null
   readonly #buffer = Buffer.allocUnsafe(CHUNK)
   readonly #socket: Socket
   readonly #ended: Promise<void>
@@ -44,7 +44,7 @@ export class PipeReader {
     for (let taken = 0; taken < MOST_IN_PIPE; ) {
       const length = this.#readNow()
       if (length === 0) return
-      this.#sink.write(this.#buffer.subarray(0, length))
+      this.#sink?.write(this.#buffer.subarray(0, length))
       taken += length
     }
   }
@@ -67,12 +67,13 @@ export class PipeReader {
   discard(): void {
     if (this.#state !== 'reading') return
     this.#state = 'discarding'
+    this.#sink = null
     this.#socket.unref()
   }
 
   #take(length: number): boolean {
     if (this.#state === 'reading') {
-      this.#sink.write(this.#buffer.subarray(0, length))
+      this.#sink?.write(this.#buffer.subarray(0, length))
       return true
     }
     setTimeout(() => this.#socket.resume(), DISCARD_PAUSE_MS).unref()

@@ -31,8 +31,9 @@ function endingOf(end: ShellEnd): string | null {
   }
 }
 
-/** A shell reports a child that died of signal n as 128 + n. */
+/** A shell reports a child that died of signal n as 128 + n. Not said of 129: that is how git tells of a wrong option. */
 function afterSignal(code: number): string {
+  if (code === 129) return ''
   const signal = Object.entries(constants.signals).find(([, number]) => code === 128 + number)
   return signal ? `: 128 + ${signal[0]}` : ''
 }

@@ -6,6 +6,7 @@ import { type Group, MARK_VARIABLE, ProcessGroups } from './groups.ts'
 import { HeadTail } from './headTail.ts'
 import { closeSparePipes, type OutputPipe, openPipe } from './pipes.ts'
 import { PipeReader } from './reader.ts'
+import { whenAborted } from './whenAborted.ts'
 
 /** How a command ended; `unstartable` comes with a sentence that says why it never began. */
 export type ShellEnd =
@@ -107,10 +108,10 @@ function start(request: ShellRequest, output: number): Promise<ShellEnd> {
   } catch (error) {
     return whyUnstartable(error, request)
   }
-  if (isLong) feed(shell.stdio[3] as Writable, request.command)
   if (shell.pid === undefined) {
     return new Promise((resolve) => shell.once('error', (error) => resolve(whyUnstartable(error, request))))
   }
+  if (isLong) feed(shell.stdio[3] as Writable, request.command)
   const group: Group = { pgid: shell.pid, mark }
   groups.adopt(group)
   return endOf(shell, group, request)
@@ -128,11 +129,10 @@ async function endOf(shell: ChildProcess, group: Group, request: ShellRequest): 
     )
   })
   const timer = setTimeout(() => stop({ kind: 'timedOut', ms: request.timeoutMs }), request.timeoutMs)
-  const abort = () => stop({ kind: 'aborted' })
-  request.signal.addEventListener('abort', abort, { once: true })
+  const stopWaiting = whenAborted(request.signal, () => stop({ kind: 'aborted' }))
   const end = await Promise.race([exited, stopped])
   clearTimeout(timer)
-  request.signal.removeEventListener('abort', abort)
+  stopWaiting()
   switch (end.kind) {
     case 'timedOut':
     case 'aborted':
