@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { DEFAULT_MODEL } from '../../src/services/model/prices.ts'
 import { agentEnv, CLI, resultOf } from '../support/agent.ts'
 import { apiError, call, reply } from '../support/fakeModel.ts'
 import { setUp } from './setUp.ts'
@@ -124,7 +125,7 @@ describe('stream-json', () => {
       ['assistant', undefined, session_id],
       ['result', 'success', session_id],
     ])
-    expect(lines[0]).toMatchObject({ cwd: dir, model: 'claude-sonnet-5', tools: expect.arrayContaining(['bash']) })
+    expect(lines[0]).toMatchObject({ cwd: dir, model: DEFAULT_MODEL, tools: expect.arrayContaining(['bash']) })
     expect(lines[2]).toMatchObject({
       message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'hi' }] },
       parent_tool_use_id: null,

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { DEFAULT_MODEL } from '../../src/services/model/prices.ts'
 import { resultOf, temporaryDirectory } from '../support/agent.ts'
 import { call, expectPrefixStable, reply, withoutMarks } from '../support/fakeModel.ts'
 import { setUp } from './setUp.ts'
@@ -200,7 +201,7 @@ describe('agent sessions', () => {
         cwd: dir,
         created: expect.stringMatching(/^\d{4}-.*Z$/),
         used: expect.stringMatching(/^\d{4}-.*Z$/),
-        model: 'claude-sonnet-5',
+        model: DEFAULT_MODEL,
         turns: 1,
         first_prompt: 'other words',
       },

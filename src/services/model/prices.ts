@@ -5,7 +5,7 @@
 import { type Usage, wholeInput } from '../../machines/messages.ts'
 
 /** The model where neither a flag, the environment nor a setting names one. */
-export const DEFAULT_MODEL = 'claude-sonnet-5'
+export const DEFAULT_MODEL = 'claude-sonnet-5-5'
 
 /** USD per million tokens. `cacheWrite` is the five-minute cache, the one that requests ask for. */
 interface Price {
