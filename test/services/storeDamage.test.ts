@@ -263,6 +263,7 @@ describe('a store that cannot be written', () => {
     )
     expect({ load, stderr }).toEqual({ load: append, stderr: '' })
     expect(statSync(file).mode & 0o777).toBe(0)
+    chmodSync(file, 0o600)
     expect(bytesOf('sessions.sqlite')).toEqual(before)
     expect(asideNames()).toEqual([])
   })

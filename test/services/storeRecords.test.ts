@@ -197,6 +197,17 @@ describe('a head', () => {
     await store.close()
   })
 
+  it('that counts more records than there are gives those that are there', async () => {
+    await sixRecords()
+    const head = JSON.parse(String(await valueAt(`h:${id}`)))
+    await setValue(`h:${id}`, JSON.stringify({ ...head, count: Number.MAX_SAFE_INTEGER }))
+    expect(await resumed()).toMatchObject({
+      warned: [`Record 6 of session ${id} is missing or cannot be read. Only the 6 records before it are used.`],
+      after: ['opened', 'prompt', 'result 2', 'result 3', 'result 4', 'result 5', 'new'],
+      again: [],
+    })
+  })
+
   it('decides what was committed: records beyond it are not read, and the next append takes their place', async () => {
     await sixRecords()
     const stray = (await valueAt(`s:${id}:5`)) as string

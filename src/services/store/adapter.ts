@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import type { Result } from '../ports.ts'
 import { StoreError } from './errors.ts'
-import { type KeyValue, overKeyv, PLAIN_TEXT } from './keyValue.ts'
+import { type KeyValue, overKeyv, PLAIN_TEXT, withSentences } from './keyValue.ts'
 
 export type StoreAddress = { kind: 'sqlite'; path: string } | { kind: 'memory' }
 
@@ -42,12 +42,17 @@ export function withoutPassword(uri: string): string {
   return uri.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, '$1***@')
 }
 
-/** Opens the store of an address. Rejects with StoreError where that cannot be. */
+/** Opens the store of an address. It and its calls reject with StoreError. */
 export async function openStore(address: Result<StoreAddress>, warn: (message: string) => void): Promise<KeyValue> {
   if (!address.ok) throw new StoreError(address.message)
-  switch (address.value.kind) {
+  return withSentences(await connect(address.value, warn))
+}
+
+/** Where another kind of store comes in: its adapter in a Keyv with `PLAIN_TEXT`, its module loaded here. */
+async function connect(address: StoreAddress, warn: (message: string) => void): Promise<KeyValue> {
+  switch (address.kind) {
     case 'sqlite':
-      return (await import('./sqlite.ts')).openSqlite(address.value.path, warn)
+      return (await import('./sqlite.ts')).openSqlite(address.path, warn)
     case 'memory': {
       const { Keyv } = await import('keyv')
       return overKeyv(new Keyv<string>({ store: new Map(), ...PLAIN_TEXT }), 'in memory')

@@ -1,5 +1,6 @@
 /** What the store needs of a place that keeps texts by key, and that over any Keyv. */
 import type { Keyv } from 'keyv'
+import { storeError } from './errors.ts'
 
 export type Pair = [key: string, value: string]
 
@@ -8,7 +9,10 @@ export interface KeyValue {
   place: string
   /** The values in the order of the keys, undefined where there is none. */
   get(keys: string[]): Promise<Array<string | undefined>>
-  /** The values of `<prefix>0 … <prefix><count-1>`. One that cannot be read counts as missing. */
+  /**
+   * The values of `<prefix>0 … <prefix><count-1>` up to the first that is missing or cannot be read, which is given
+   * as undefined and ends the list.
+   */
   series(prefix: string, count: number): Promise<Array<string | undefined>>
   /** Every pair whose key begins with `prefix`, in the order of the keys. */
   scan(prefix: string): Promise<Pair[]>
@@ -51,7 +55,14 @@ export function overKeyv(keyv: Keyv<string>, place: string): KeyValue {
     place,
     get,
     scan,
-    series: (prefix, count) => get(Array.from({ length: count }, (_, seq) => `${prefix}${seq}`)),
+    series: async (prefix, count) => {
+      const values: Array<string | undefined> = []
+      while (values.length < count && !values.includes(undefined)) {
+        const length = Math.min(BATCH, count - values.length)
+        values.push(...(await get(Array.from({ length }, (_, n) => `${prefix}${values.length + n}`))))
+      }
+      return untilMissing((seq) => values[seq], count)
+    },
     put: async (records, commit) => {
       await setAll(keyv, records)
       await setAll(keyv, commit)
@@ -64,6 +75,34 @@ export function overKeyv(keyv: Keyv<string>, place: string): KeyValue {
       }
     },
     close: async () => keyv.disconnect(),
+  }
+}
+
+/** The values in their order up to the first that is missing, which ends the list as undefined. */
+export function untilMissing(valueAt: (seq: number) => string | undefined, count: number): Array<string | undefined> {
+  const values: Array<string | undefined> = []
+  while (values.length < count) {
+    const value = valueAt(values.length)
+    values.push(value)
+    if (value === undefined) break
+  }
+  return values
+}
+
+/** The same store, whose failures are StoreErrors. */
+export function withSentences(kv: KeyValue): KeyValue {
+  const told = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error) => {
+      throw storeError(error, kv.place)
+    })
+  return {
+    place: kv.place,
+    get: (keys) => told(kv.get(keys)),
+    series: (prefix, count) => told(kv.series(prefix, count)),
+    scan: (prefix) => told(kv.scan(prefix)),
+    put: (records, commit) => told(kv.put(records, commit)),
+    drop: (keys, prefixes) => told(kv.drop(keys, prefixes)),
+    close: () => told(kv.close()),
   }
 }
 

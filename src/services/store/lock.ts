@@ -27,7 +27,7 @@ export type LockOutcome =
 
 const TRIES = 40
 /** How long a file without an owner may still be on its way from being created to being written. */
-const HALF_WRITTEN = { reads: 20, pause_ms: 25 }
+const HALF_WRITTEN = { reads: 9, pause_ms: 25 }
 
 interface Found {
   file: string

@@ -1,8 +1,8 @@
 /** Reads sessions back: heads, the intact prefix of the records, and heads anew from records. */
 import { JOURNAL_VERSION, type JournalEntry, parseEntry } from '../../machines/journal.ts'
 import type { LoadedSession, SessionHead } from '../ports.ts'
-import { headKey, recordPrefix, seqOfRecord } from './keys.ts'
-import type { KeyValue } from './keyValue.ts'
+import { headKey, recordKey, recordPrefix } from './keys.ts'
+import { type KeyValue, untilMissing } from './keyValue.ts'
 
 export type ParsedHead = { kind: 'head'; head: SessionHead } | { kind: 'newer'; version: number } | { kind: 'damaged' }
 
@@ -90,9 +90,9 @@ async function withoutHead(
   id: string,
   problem: Exclude<ParsedHead, { kind: 'head' }>,
 ): Promise<LoadedSession | null> {
-  const texts: string[] = []
-  for (const [key, text] of await kv.scan(recordPrefix(id))) texts[seqOfRecord(key)] = text
-  const { entries, warning } = intactPrefix(id, Array.from(texts))
+  const found = new Map(await kv.scan(recordPrefix(id)))
+  const texts = untilMissing((seq) => found.get(recordKey(id, seq)), found.size)
+  const { entries, warning } = intactPrefix(id, texts)
   const why = problem.kind === 'newer' ? `was written by a newer version (format ${problem.version})` : 'is damaged'
   const warnings = [`The head of session ${id} ${why}; it is made anew from the records.`]
   if (warning !== null) warnings.push(warning)

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import type { KeyvSqlite } from '@keyv/sqlite'
 import type { Keyv } from 'keyv'
 import { errorCode, StoreError, storeError } from './errors.ts'
-import { type KeyValue, type Pair, PLAIN_TEXT } from './keyValue.ts'
+import { type KeyValue, type Pair, PLAIN_TEXT, untilMissing } from './keyValue.ts'
 import { createPrivateFile, ensurePrivateDir, tightenFile } from './privateFiles.ts'
 import { fileIdentity, setDatabaseAside, setForeignLogAside } from './setAside.ts'
 
@@ -145,6 +145,7 @@ async function setMany(store: KeyvSqlite, pairs: Array<{ key: string; value: str
 }
 
 function overSqlite(keyv: Keyv<string>, store: KeyvSqlite, place: string): KeyValue {
+  const get = (keys: string[]) => keyv.getMany<string>(keys)
   const scan = async (prefix: string): Promise<Pair[]> => {
     const rows = (await store.query(
       'SELECT key, value FROM keyv WHERE key >= ? AND key < ? ORDER BY key',
@@ -153,28 +154,22 @@ function overSqlite(keyv: Keyv<string>, store: KeyvSqlite, place: string): KeyVa
     )) as Array<{ key: string; value: unknown }>
     return rows.map(({ key, value }) => [key, asText(value)])
   }
-  const told = <T>(work: Promise<T>): Promise<T> =>
-    work.catch((error) => {
-      throw storeError(error, place)
-    })
   return {
     place,
-    get: (keys) => told(keyv.getMany<string>(keys)),
-    scan: (prefix) => told(scan(prefix)),
-    series: (prefix, count) => told(series(scan, (keys) => keyv.getMany<string>(keys), prefix, count)),
+    get,
+    scan,
+    series: (prefix, count) => series(scan, get, prefix, count),
     put: async (records, commit) => {
-      await told(keyv.setMany([...records, ...commit].map(([key, value]) => ({ key, value }))))
+      await keyv.setMany([...records, ...commit].map(([key, value]) => ({ key, value })))
     },
-    drop: async (keys, prefixes) => {
-      await told(drop(store, keys, prefixes))
-    },
+    drop: (keys, prefixes) => drop(store, keys, prefixes),
     close: async () => {
       // The prebuilt driver keeps its statements until they are collected, and SQLite then leaves its log. A large
       // one is folded into the database; for a small one that is not worth the wait for the disk.
       const log = statSync(`${place}-wal`, { throwIfNoEntry: false })
       if (log !== undefined && log.size > LARGE_LOG)
         await store.query('PRAGMA wal_checkpoint(TRUNCATE)').catch(() => {})
-      await told(store.close())
+      await store.close()
     },
   }
 }
@@ -190,29 +185,28 @@ async function series(
   prefix: string,
   count: number,
 ): Promise<Array<string | undefined>> {
-  const values = new Array<string | undefined>(count).fill(undefined)
   try {
-    for (const [key, value] of await scan(prefix)) {
-      const seq = Number(key.slice(prefix.length))
-      if (seq < count) values[seq] = value
-    }
+    const found = new Map(await scan(prefix))
+    return untilMissing((seq) => found.get(`${prefix}${seq}`), count)
   } catch (error) {
     if (errorCode(error) !== 'SQLITE_CORRUPT') throw error
-    await untilUnreadable(get, prefix, values)
+    return oneByOne(get, prefix, count)
   }
-  return values
 }
 
 /** A damaged page fails the whole statement: what lies before it is read one by one. */
-async function untilUnreadable(get: KeyValue['get'], prefix: string, values: Array<string | undefined>): Promise<void> {
-  for (let seq = 0; seq < values.length; seq++) {
+async function oneByOne(get: KeyValue['get'], prefix: string, count: number): Promise<Array<string | undefined>> {
+  const values: Array<string | undefined> = []
+  while (values.length < count) {
     try {
-      values[seq] = (await get([`${prefix}${seq}`]))[0]
+      values.push((await get([`${prefix}${values.length}`]))[0])
     } catch (error) {
-      if (errorCode(error) === 'SQLITE_CORRUPT') return
-      throw error
+      if (errorCode(error) !== 'SQLITE_CORRUPT') throw error
+      values.push(undefined)
     }
+    if (values.at(-1) === undefined) break
   }
+  return values
 }
 
 /** One statement for all, so that a session is there as a whole or not at all. */
