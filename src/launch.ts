@@ -9,14 +9,20 @@ import fs from 'node:fs'
 import Module from 'node:module'
 import path from 'node:path'
 import vm from 'node:vm'
+import zlib from 'node:zlib'
 
 /** Set by scripts/build.mjs: a hash of main.cjs, so that no other build's cache is ever taken. */
 declare const __BUILD_ID__: string
 
 /** V8 drops the code of functions that have not run for a while: a long run stores its cache early. */
 const STORE_AFTER_MS = 2000
+const LONG_RUN_S = 5
+const MUCH_LARGER = 1.2
 /** Cache files kept: builds, Node versions and kinds of run that take turns. About 1 MB each. */
 const KEEP_FILES = 12
+
+/** V8 believes what it reads and crashes on a damaged cache, so the file ends with a checksum. */
+const CHECKSUM_BYTES = 4
 
 const MAIN = path.join(path.dirname(fs.realpathSync(__filename)), 'main.cjs')
 
@@ -35,13 +41,13 @@ function start(): void {
     return
   }
   const source = Module.wrap(fs.readFileSync(MAIN, 'latin1'))
-  const cachedData = readOwn(file)
+  const cachedData = checked(readOwn(file) ?? Buffer.alloc(0))
   const script = new vm.Script(source, {
     filename: MAIN,
     columnOffset: -Module.wrap('').indexOf('\n'),
     cachedData,
   })
-  if (cachedData === undefined || script.cachedDataRejected) storeLater(script, file)
+  storeLater(script, file, script.cachedDataRejected === false && cachedData ? cachedData.length : 0)
   runAsModule(script.runInThisContext())
 }
 
@@ -56,20 +62,25 @@ function runAsModule(bundle: (...args: unknown[]) => void): void {
 }
 
 /**
- * Stores the cache once the run is under way, or at its end if that comes first; a run that failed, or only
- * printed its help, has compiled too little of the bundle to be worth keeping.
+ * Stores the cache when the run is under way, or at its end if that comes first; a run that failed, or only printed
+ * its help, has compiled too little of the bundle. After a long run, where nobody notices, a cache that was
+ * made too early is replaced by a larger one.
+ * @param used bytes of the cache that this run took, 0 for none
  */
-function storeLater(script: vm.Script, file: string): void {
+function storeLater(script: vm.Script, file: string, used: number): void {
   if (process.argv.some((arg) => /^(--version|--help|-h|-v|-V)$/.test(arg))) return
-  let stored = false
+  let stored = used
   const store = (): void => {
-    if (stored) return
-    stored = true
-    writeOwn(file, () => script.createCachedData())
+    writeOwn(file, () => {
+      const data = script.createCachedData()
+      if (data.length < stored * MUCH_LARGER) return null
+      stored = data.length
+      return withChecksum(data)
+    })
   }
-  setTimeout(store, STORE_AFTER_MS).unref()
+  if (used === 0) setTimeout(store, STORE_AFTER_MS).unref()
   process.on('exit', (code) => {
-    if (code === 0) store()
+    if (code === 0 && (stored === 0 || process.uptime() > LONG_RUN_S)) store()
   })
 }
 
@@ -108,6 +119,18 @@ function hash(text: string): string {
   return (value >>> 0).toString(16)
 }
 
+function withChecksum(data: Buffer): Buffer {
+  const end = Buffer.alloc(CHECKSUM_BYTES)
+  end.writeUInt32LE(zlib.crc32(data))
+  return Buffer.concat([data, end])
+}
+
+function checked(bytes: Buffer): Buffer | undefined {
+  if (bytes.length <= CHECKSUM_BYTES) return undefined
+  const data = bytes.subarray(0, -CHECKSUM_BYTES)
+  return zlib.crc32(data) === bytes.readUInt32LE(data.length) ? data : undefined
+}
+
 /** The file's bytes, if it and its directory belong to this user and nobody else may write them: it is code. */
 function readOwn(file: string): Buffer | undefined {
   let handle: number | undefined
@@ -128,8 +151,8 @@ function isOwn(stat: fs.Stats): boolean {
   return process.getuid === undefined || (stat.uid === process.getuid() && (stat.mode & 0o022) === 0)
 }
 
-/** Writes the file whole or not at all, for this user only; does nothing where that is not possible. */
-function writeOwn(file: string, contents: () => Buffer): void {
+/** Writes the file whole or not at all, for this user only; nothing where that is not possible or `contents` is null. */
+function writeOwn(file: string, contents: () => Buffer | null): void {
   const directory = path.dirname(file)
   const temporary = `${file}.${process.pid}.tmp`
   try {
@@ -139,11 +162,11 @@ function writeOwn(file: string, contents: () => Buffer): void {
     }
     const stat = fs.lstatSync(directory)
     if (!stat.isDirectory() || !isOwn(stat)) return
+    const bytes = contents()
+    if (bytes === null) return
     const handle = fs.openSync(temporary, 'wx', 0o600)
     try {
-      fs.writeFileSync(handle, contents())
-      // A power cut must not leave a file of the right length and the wrong content: V8 does not look closely.
-      fs.fdatasyncSync(handle)
+      fs.writeFileSync(handle, bytes)
     } finally {
       fs.closeSync(handle)
     }
