@@ -96,7 +96,8 @@ function answer(search: FileSearch, found: FirstPaths, end: RipgrepEnd, cwd: str
   const { paths, leftOut } = found.take()
   const trouble = troubleOf(end)
   if (paths.length === 0) {
-    return trouble === null ? { kind: 'ok', content: nothing(search, cwd) } : { kind: 'error', content: trouble }
+    if (trouble !== null && end.kind !== 'partly') return { kind: 'error', content: trouble }
+    return { kind: 'ok', content: trouble === null ? nothing(search, cwd) : `${nothing(search, cwd)} ${trouble}` }
   }
   const lines: string[] = []
   let characters = 0

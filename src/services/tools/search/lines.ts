@@ -111,9 +111,10 @@ function answer(search: LineSearch, found: FoundLines, end: RipgrepEnd, cwd: str
   const trouble = troubleOf(end)
   if (lines.length === 0) {
     if (end.kind === 'failed') return { kind: 'error', content: whatIsWrong(end.said) }
-    if (trouble !== null) return { kind: 'error', content: trouble }
+    if (trouble !== null && end.kind !== 'partly') return { kind: 'error', content: trouble }
     const where = search.place === cwd ? 'the working directory' : shownPath(search.place, cwd)
-    return { kind: 'ok', content: `No line matches ${JSON.stringify(search.pattern)} in ${where}.` }
+    const sentence = `No line matches ${JSON.stringify(search.pattern)} in ${where}.`
+    return { kind: 'ok', content: trouble === null ? sentence : `${sentence} ${trouble}` }
   }
   if (end.kind === 'enough')
     lines.push(

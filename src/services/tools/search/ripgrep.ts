@@ -1,6 +1,6 @@
 /** Where ripgrep is, and one run of it. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { createRequire } from 'node:module'
 import { whenAborted } from '../shell/whenAborted.ts'
 
@@ -91,8 +91,12 @@ function endBy(code: number | null, signal: NodeJS.Signals | null, said: string)
 }
 
 function unstartable(error: NodeJS.ErrnoException, directory: string): RipgrepEnd {
-  if (error.code !== 'ENOENT') return { kind: 'failed', said: error.message }
-  return existsSync(directory) ? { kind: 'missing' } : { kind: 'failed', said: `${directory} does not exist any more` }
+  try {
+    accessSync(directory, constants.X_OK)
+  } catch {
+    return { kind: 'failed', said: `${directory} cannot be entered` }
+  }
+  return error.code === 'ENOENT' ? { kind: 'missing' } : { kind: 'failed', said: error.message }
 }
 
 let known: string | null = null
