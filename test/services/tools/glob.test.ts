@@ -182,8 +182,8 @@ describe('strange trees', () => {
     expect(lines.join('\n').length).toBeLessThan(26_000)
   })
 
-  test('the root of the file system ends, with the system’s own trees left out', async () => {
-    const { content } = await glob('**/*', '/')
+  test('in the root of the file system the system’s own trees are left out', async () => {
+    const { content } = await glob('*/*', '/')
     expect(
       String(content)
         .split('\n')
