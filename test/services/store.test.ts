@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KeyvSqlite } from '@keyv/sqlite'
 import { Keyv } from 'keyv'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { parseStoreUri, withoutPassword } from '../../src/services/store/adapter.ts'
 import { StoreError, storeError } from '../../src/services/store/errors.ts'
 import { createStore } from '../../src/services/store/index.ts'
@@ -12,6 +12,9 @@ import { overKeyv, PLAIN_TEXT } from '../../src/services/store/keyValue.ts'
 import { storeOver } from '../../src/services/store/store.ts'
 import { describeStore } from './storeContract.ts'
 import { compiled, finished, held, start, temporaryHomes, update } from './storeSupport.ts'
+
+// Real processes and thousands of files, on machines that have other things to do.
+vi.setConfig({ testTimeout: 300_000 })
 
 const homes = temporaryHomes()
 

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createStore, StoreError } from '../../src/services/store/index.ts'
 import {
   collected,
@@ -28,6 +28,9 @@ import {
   temporaryHomes,
   update,
 } from './storeSupport.ts'
+
+// Real processes and thousands of files, on machines that have other things to do.
+vi.setConfig({ testTimeout: 300_000 })
 
 const homes = temporaryHomes()
 let home: string

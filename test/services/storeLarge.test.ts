@@ -2,9 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createStore } from '../../src/services/store/index.ts'
 import { finished, held, opened, sql, temporaryHomes, update } from './storeSupport.ts'
+
+// Real processes and thousands of files, on machines that have other things to do.
+vi.setConfig({ testTimeout: 300_000 })
 
 const homes = temporaryHomes()
 let home: string

@@ -5,10 +5,13 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createStore } from '../../src/services/store/index.ts'
 import { acquireLock } from '../../src/services/store/lock.ts'
 import { compiled, held, start, temporaryHomes } from './storeSupport.ts'
+
+// Real processes and thousands of files, on machines that have other things to do.
+vi.setConfig({ testTimeout: 300_000 })
 
 const homes = temporaryHomes()
 let home: string
