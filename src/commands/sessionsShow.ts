@@ -115,6 +115,8 @@ function noteOf(record: JournalRecord): string | null {
       return record.incomplete === undefined ? null : `the reply is not whole: ${record.incomplete.reason}`
     case 'callFailed':
       return `the model call failed: ${record.message}`
+    case 'trimmed':
+      return record.done.length === 0 ? null : 'old and long results were put away to make room'
     case 'compacted':
       return `conversation of ${tokens(record.before_tokens)} tokens summarised (${record.trigger})`
     case 'compactionFailed':

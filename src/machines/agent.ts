@@ -115,8 +115,26 @@ export const agentMachine = agentSetup.createMachine({
         { guard: 'isOutOfTurns', target: 'persisting', actions: ending('checkingBudget', 'outOfTurns') },
         { guard: 'isCompactionAsked', target: 'compacting' },
         { guard: 'isOverBudget', target: 'compacting' },
+        { guard: 'isUnderPressure', target: 'trimming' },
         { target: 'calling' },
       ],
+    },
+    trimming: {
+      description: 'Puts old and long results on disk and leaves out the middle: room without a model call.',
+      invoke: {
+        id: 'trim',
+        src: 'trim',
+        input: ({ context }) => ({ conversation: context.conversation }),
+        onDone: {
+          target: 'persisting',
+          actions: {
+            type: 'recordOutcome',
+            params: ({ event }) => ({ in: 'trimming', records: [event.output.record] }),
+          },
+        },
+        onError: faulted('trimming', 'trim'),
+      },
+      on: { interrupt: { target: 'persisting', actions: interrupting('trimming') } },
     },
     compacting: {
       description: 'Has the conversation summarised and begins it anew from the summary.',

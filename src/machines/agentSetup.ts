@@ -1,6 +1,6 @@
 /** What the statechart is made of: context, services, actions, guards. `agent.ts` says how they hang together. */
 import { assign, fromPromise, setup } from 'xstate'
-import { isOverBudget } from './budget.ts'
+import { isOverBudget, isUnderPressure } from './budget.ts'
 import type { Conversation } from './conversation.ts'
 import { step } from './fold.ts'
 import type { JournalRecord, NewEntry, StateName } from './journal.ts'
@@ -16,6 +16,8 @@ import type {
   PersistOutcome,
   ToolsInput,
   ToolsOutcome,
+  TrimInput,
+  TrimOutcome,
 } from './outcomes.ts'
 import { openCalls } from './round.ts'
 import { type TurnEnd, turnEnded } from './turnEnd.ts'
@@ -66,6 +68,7 @@ export const agentSetup = setup({
     loadContext: unprovided<LoadOutcome, LoadInput>('loadContext'),
     persist: unprovided<PersistOutcome, PersistInput>('persist'),
     callModel: unprovided<CallOutcome, CallInput>('callModel'),
+    trim: unprovided<TrimOutcome, TrimInput>('trim'),
     compact: unprovided<CompactOutcome, CompactInput>('compact'),
     runTools: unprovided<ToolsOutcome, ToolsInput>('runTools'),
   },
@@ -107,5 +110,6 @@ export const agentSetup = setup({
     isOutOfTurns: ({ context: { conversation: c } }) => c.turn.calls >= c.turn.limits.max_turns,
     isCompactionAsked: ({ context }) => context.conversation.turn.compaction.due !== null,
     isOverBudget: ({ context }) => isOverBudget(context.conversation),
+    isUnderPressure: ({ context }) => isUnderPressure(context.conversation),
   },
 })

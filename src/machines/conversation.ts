@@ -1,7 +1,10 @@
 /**
  * The conversation: what the journal amounts to. Plain data; `fold.ts` makes it, guards and requests read it.
  */
-import type { TurnLimits } from './journal.ts'
+import type { Carried } from './carried.ts'
+import type { SavedResult, TurnLimits } from './journal.ts'
+import type { Shown } from './layers/results.ts'
+import type { Snip } from './layers/snip.ts'
 import { addUsage, type Message, NO_USAGE, type Usage, type UserBlock } from './messages.ts'
 import { type Round, resultsOf } from './round.ts'
 
@@ -24,11 +27,32 @@ export interface Conversation {
   request: UserBlock[]
   /** Hash of the system string and tools that the last call used. */
   context: string | null
-  /** Whole input of the last measured reply, in tokens; 0 where nothing is known (at first, after a compaction). */
+  /** Whole input of the last reply, in tokens, estimated if the server does not say; 0 before one and after a compaction. */
   gauge: number
+  weight: Weight
+  /** Results of which the conversation shows only a part. */
+  saved: Array<SavedResult & { shown: Shown }>
+  /** What was left out of the middle of `messages`. */
+  snip: Snip | null
+  /** Skills and the todo list, for when the messages they came in are gone. */
+  carried: Carried[]
+  /** Of the whole session. */
+  compactions: number
+  /** Replies since the cheap layers last ran; null before they did and after a compaction. */
+  repliesSinceTrim: number | null
   prompts: number
   firstPrompt: string
   turn: Turn
+}
+
+/** What the gauge does not say, in estimated tokens. */
+export interface Weight {
+  /** Whether the gauge was reported by the server or is itself an estimate. */
+  gauge: 'none' | 'reported' | 'estimated'
+  /** Added since the last reply's input, less what was taken out. */
+  added: number
+  /** The system string and the tools of the last call. */
+  context: number
 }
 
 /** The turn under way or the last one. Counters start anew with each prompt. */
@@ -69,12 +93,17 @@ export interface CompactionState {
   reached: number | null
   count: number
   emergencies: number
+  /**
+   * `tried`: compacted for an input that was too long, and no reply since. `failed`: still too long; the next prompt
+   * finds what no reply has answered made shorter, or the session would be too long for ever.
+   */
+  emergency: 'none' | 'tried' | 'failed'
 }
 
 const NO_LIMITS: TurnLimits = { max_turns: Number.MAX_SAFE_INTEGER, input_tokens: Number.MAX_SAFE_INTEGER }
 
 /** The conversation before anything was recorded. */
-export const EMPTY: Conversation = Object.freeze({
+export const EMPTY: Conversation = Object.freeze<Conversation>({
   session: null,
   messages: [],
   round: [],
@@ -82,6 +111,12 @@ export const EMPTY: Conversation = Object.freeze({
   request: [],
   context: null,
   gauge: 0,
+  weight: { gauge: 'none', added: 0, context: 0 },
+  saved: [],
+  snip: null,
+  carried: [],
+  compactions: 0,
+  repliesSinceTrim: null,
   prompts: 0,
   firstPrompt: '',
   turn: newTurn('none', NO_LIMITS),
@@ -98,7 +133,7 @@ export function newTurn(status: Turn['status'], limits: TurnLimits): Turn {
     usage: NO_USAGE,
     api_ms: 0,
     denials: [],
-    compaction: { due: null, reached: null, count: 0, emergencies: 0 },
+    compaction: { due: null, reached: null, count: 0, emergencies: 0, emergency: 'none' },
     interrupted: null,
     failure: null,
   }

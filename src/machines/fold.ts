@@ -4,6 +4,10 @@
  * `step` is the only place where a record changes anything: the running machine and a session read back from
  * the store use the same function, so the two cannot drift. Every step is a new value.
  */
+
+import { nextInput } from './budget.ts'
+import { noteCarried } from './carried.ts'
+import { canCompact, shortenUnanswered, takeSummary, tooLong } from './compaction.ts'
 import {
   append,
   type Conversation,
@@ -15,7 +19,9 @@ import {
   unanswered,
   withTurn,
 } from './conversation.ts'
-import type { JournalRecord, ReplyRecord, TurnLimits } from './journal.ts'
+import { tokensOfBlocks, tokensOfContext } from './estimate.ts'
+import type { ContextRecord, JournalRecord, ReplyRecord, TrimmedRecord, TurnLimits } from './journal.ts'
+import { applyStep } from './layers/trim.ts'
 import {
   type AssistantBlock,
   type ImageBlock,
@@ -29,7 +35,6 @@ import {
   wholeInput,
 } from './messages.ts'
 import { closeRound, finishCall, roundOf, startCall } from './round.ts'
-import { summaryMessage } from './summary.ts'
 
 /** @returns the conversation that a whole journal amounts to. */
 export function fold(records: Iterable<JournalRecord>, from: Conversation = EMPTY): Conversation {
@@ -50,7 +55,7 @@ export function step(c: Conversation, record: JournalRecord): Conversation {
     case 'resumed':
       return carryOn(c, record.limits)
     case 'context':
-      return { ...c, context: record.hash }
+      return takeContext(c, record)
     case 'reply':
       return takeReply(c, record)
     case 'toolStarted':
@@ -59,6 +64,8 @@ export function step(c: Conversation, record: JournalRecord): Conversation {
       return takeResult(c, record)
     case 'callFailed':
       return takeFailedCall(c, record)
+    case 'trimmed':
+      return takeTrim(c, record)
     case 'compacted':
       return takeSummary(c, record)
     case 'compactionFailed':
@@ -85,8 +92,22 @@ export function step(c: Conversation, record: JournalRecord): Conversation {
   }
 }
 
+function takeContext(c: Conversation, record: ContextRecord): Conversation {
+  const context = tokensOfContext(record)
+  return added({ ...c, context: record.hash, weight: { ...c.weight, context } }, context - c.weight.context)
+}
+
+/** The next call is so many tokens longer, by estimate. */
+function added(c: Conversation, tokens: number): Conversation {
+  return { ...c, weight: { ...c.weight, added: c.weight.added + tokens } }
+}
+
+function takeTrim(c: Conversation, record: TrimmedRecord): Conversation {
+  return { ...record.done.reduce(applyStep, c), repliesSinceTrim: 0 }
+}
+
 function takePrompt(
-  c: Conversation,
+  before: Conversation,
   text: string,
   blocks: Array<TextBlock | ImageBlock>,
   limits: TurnLimits,
@@ -94,16 +115,20 @@ function takePrompt(
   const words = blocks
     .filter((block) => block.type !== 'text' || !isBlank(block.text))
     .map((block) => wellFormed(block))
+  const closed = { ...before, round: closeRound(before.round) }
+  const c = before.turn.compaction.emergency === 'failed' ? shortenUnanswered(closed) : closed
   const pending = [...c.pending, ...words]
-  return {
-    ...c,
-    round: closeRound(c.round),
-    pending,
-    request: pending,
-    prompts: c.prompts + 1,
-    firstPrompt: c.prompts === 0 ? text : c.firstPrompt,
-    turn: newTurn('open', limits),
-  }
+  return added(
+    {
+      ...c,
+      pending,
+      request: pending,
+      prompts: c.prompts + 1,
+      firstPrompt: c.prompts === 0 ? text : c.firstPrompt,
+      turn: newTurn('open', limits),
+    },
+    tokensOfBlocks(words),
+  )
 }
 
 /**
@@ -118,14 +143,14 @@ function carryOn(c: Conversation, limits: TurnLimits): Conversation {
 }
 
 function takeReply(before: Conversation, record: ReplyRecord): Conversation {
-  const c = measure(charge(before, record.usage, record.ms), record)
+  const c = measure(charge(before, record.usage, record.ms), record.measured ? wholeInput(record.usage) : 0)
   const turn = { calls: c.turn.calls + 1, text: textOf(record.content), stop_reason: record.stop_reason }
   // A refused reply leaves no trace in the conversation: sent back, it would be refused again and again.
   if (record.stop_reason === 'refusal') return withTurn(c, { ...turn, failure: failure(REFUSED) })
   const content = wellFormed(record.content.filter((block) => block.type !== 'text' || !isBlank(block.text)))
   const round = roundOf(content, record.incomplete)
   const over = round.length === 0 && record.stop_reason !== 'pause_turn'
-  const next = content.length === 0 ? c : { ...settle(c, content), round }
+  const next = content.length === 0 ? c : added({ ...settle(c, content), round }, tokensOfBlocks(content))
   const cutReplies = record.incomplete !== undefined && round.length > 0 ? c.turn.cutReplies + 1 : 0
   return withTurn(next, {
     ...turn,
@@ -154,12 +179,21 @@ function settle(c: Conversation, content: AssistantBlock[]): Conversation {
   }
 }
 
-function measure(c: Conversation, record: ReplyRecord): Conversation {
-  if (!record.measured) return c
-  const gauge = wholeInput(record.usage)
+/**
+ * The gauge after a reply. A server that reports no input (or 0, as some do) is estimated: what the last call had and
+ * what was added since, so that its conversation is compacted some day too.
+ */
+function measure(c: Conversation, reported: number): Conversation {
+  const isReported = reported > 0
+  const gauge = isReported ? reported : nextInput(c)
   const { compaction } = c.turn
   const reached = compaction.count > 0 && compaction.reached === null ? gauge : compaction.reached
-  return withTurn({ ...c, gauge }, { compaction: { ...compaction, reached } })
+  const weight = { ...c.weight, gauge: isReported ? ('reported' as const) : ('estimated' as const), added: 0 }
+  const repliesSinceTrim = c.repliesSinceTrim === null ? null : c.repliesSinceTrim + 1
+  return withTurn(
+    { ...c, gauge, weight, repliesSinceTrim },
+    { compaction: { ...compaction, reached, emergency: 'none' } },
+  )
 }
 
 type ToolFinished = Extract<JournalRecord, { type: 'toolFinished' }>
@@ -176,7 +210,12 @@ function takeResult(c: Conversation, record: ToolFinished): Conversation {
   const next = charge({ ...c, round: finishCall(c.round, result) }, record.usage ?? NO_USAGE, record.api_ms ?? 0)
   if (call === undefined) return next
   const { turn } = next
-  return withTurn(next, {
+  const saved =
+    record.saved === undefined
+      ? c.saved
+      : [...c.saved, { id: record.id, paths: record.saved, shown: 'preview' as const }]
+  const noted = { ...next, saved, carried: noteCarried(c.carried, call, result) }
+  return withTurn(added(noted, tokensOfBlocks([result])), {
     denials: record.denied === true ? [...turn.denials, denialOf(call)] : turn.denials,
     compaction:
       call.name === 'compact' && !record.is_error
@@ -195,46 +234,14 @@ function focusOf(call: ToolUseBlock): string | null {
 
 type CallFailed = Extract<JournalRecord, { type: 'callFailed' }>
 
+/** An input that is too long is compacted once and tried again; what is still too long then ends the turn. */
 function takeFailedCall(c: Conversation, record: CallFailed): Conversation {
   const { compaction } = c.turn
-  const calls = c.turn.calls + 1
-  const api_ms = c.turn.api_ms + record.ms
-  if (record.reason === 'too_long' && compaction.emergencies === 0 && c.messages.length > 0) {
-    return withTurn(c, { calls, api_ms, compaction: { ...compaction, due: { trigger: 'emergency' } } })
+  const counted = { calls: c.turn.calls + 1, api_ms: c.turn.api_ms + record.ms }
+  if (record.reason !== 'too_long') return withTurn(c, { ...counted, failure: failure(record.message) })
+  if (compaction.emergency === 'none' && canCompact(c)) {
+    return withTurn(c, { ...counted, compaction: { ...compaction, due: { trigger: 'emergency' } } })
   }
-  return withTurn(c, { calls, api_ms, failure: failure(record.message) })
-}
-
-type Compacted = Extract<JournalRecord, { type: 'compacted' }>
-
-/**
- * The conversation starts anew: the summary, the kept tail (an emergency keeps the latest rounds), and then the
- * current request word for word, unless it is still to be answered anyway.
- */
-function takeSummary(before: Conversation, record: Compacted): Conversation {
-  const c = charge(before, record.usage, record.ms)
-  const kept = record.kept === 0 ? [] : c.messages.slice(-record.kept)
-  const carried = c.pending.length > 0 ? [] : c.request
-  const summary = summaryMessage(record.summary, record.transcript)
-  const { compaction } = c.turn
-  return withTurn(
-    {
-      ...c,
-      messages:
-        kept.length === 0
-          ? [{ role: 'user', content: [summary] }]
-          : [{ role: 'user', content: [summary, ...carried] }, ...kept],
-      round: kept.length === 0 ? [] : c.round,
-      pending: kept.length === 0 ? [...c.pending, ...carried] : c.pending,
-      gauge: 0,
-    },
-    {
-      compaction: {
-        due: null,
-        reached: null,
-        count: compaction.count + 1,
-        emergencies: compaction.emergencies + (record.trigger === 'emergency' ? 1 : 0),
-      },
-    },
-  )
+  const failed = { ...compaction, emergency: 'failed' as const }
+  return withTurn(c, { ...counted, compaction: failed, failure: failure(tooLong(c, record)) })
 }

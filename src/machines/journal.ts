@@ -14,6 +14,7 @@ export type StateName =
   | 'loadingContext'
   | 'persisting'
   | 'checkingBudget'
+  | 'trimming'
   | 'compacting'
   | 'calling'
   | 'runningTool'
@@ -42,6 +43,7 @@ export type JournalRecord =
   | ToolStartedRecord
   | ToolFinishedRecord
   | CallFailedRecord
+  | TrimmedRecord
   | CompactedRecord
   | CompactionFailedRecord
   | InterruptedRecord
@@ -80,6 +82,8 @@ export interface TurnLimits {
   max_turns: number
   /** Whole input of a reply, in tokens, beyond which the next call is a compaction. */
   input_tokens: number
+  /** The cheap layers run before every call, not only under pressure. */
+  always?: boolean
 }
 
 /** What requests carry beside the conversation; recorded when it changes, so that any request can be shown again. */
@@ -129,6 +133,25 @@ export interface ToolFinishedRecord {
   /** Model calls the tool itself made (subagents), summed. */
   usage?: Usage
   api_ms?: number
+  /** Where the whole result is if `content` is only its beginning; none of them where it could not be written. */
+  saved?: string[]
+}
+
+/** Where the whole of a result is: paths relative to the working directory, its text first, then its images. */
+export interface SavedResult {
+  id: string
+  paths: string[]
+}
+
+/** What one cheap layer did; the messages that `middle` left out are in the file `path`. */
+export type TrimStep =
+  | { layer: 'large' | 'old'; results: SavedResult[] }
+  | { layer: 'middle'; from: number; to: number; path: string }
+
+/** The cheap layers ran once; `done` is empty where nothing could be written. */
+export interface TrimmedRecord {
+  type: 'trimmed'
+  done: TrimStep[]
 }
 
 /** A model call that brought no reply. */
@@ -141,13 +164,19 @@ export interface CallFailedRecord {
   ms: number
 }
 
-/** The conversation starts anew from `summary`, keeping the last `kept` messages word for word. */
+/**
+ * The conversation starts anew from `summary`, keeping the last `kept` messages word for word; the results in
+ * `shortened` show only their beginning from now on.
+ */
 export interface CompactedRecord {
   type: 'compacted'
   trigger: 'budget' | 'tool' | 'emergency'
   summary: string
   kept: number
+  shortened?: SavedResult[]
+  /** The file with the whole conversation, relative to the working directory; null where it could not be written. */
   transcript: string | null
+  /** Input of the last call, in tokens. */
   before_tokens: number
   usage: Usage
   ms: number
@@ -181,51 +210,4 @@ export interface TurnEndedRecord {
   status: 'done' | 'failed' | 'cancelled'
   subtype: 'success' | 'error_max_turns' | 'error_during_execution' | 'error_interrupted'
   message?: string
-}
-
-const RECORD_TYPES: ReadonlySet<string> = new Set<JournalRecord['type']>([
-  'opened',
-  'prompt',
-  'resumed',
-  'context',
-  'reply',
-  'toolStarted',
-  'toolFinished',
-  'callFailed',
-  'compacted',
-  'compactionFailed',
-  'interrupted',
-  'fault',
-  'turnEnded',
-])
-
-export type ParsedEntry =
-  | { kind: 'entry'; entry: JournalEntry }
-  | { kind: 'newer'; version: number }
-  | { kind: 'damaged'; reason: string }
-
-/**
- * Reads one stored entry.
- * @param text the JSON text of the entry as the store holds it
- * @param seq the place it was found at; an entry that says another is damaged
- */
-export function parseEntry(text: string, seq: number): ParsedEntry {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return { kind: 'damaged', reason: 'it is not JSON' }
-  }
-  if (value === null || typeof value !== 'object') return { kind: 'damaged', reason: 'it is not an object' }
-  const entry = value as Partial<JournalEntry>
-  if (typeof entry.v === 'number' && entry.v > JOURNAL_VERSION) return { kind: 'newer', version: entry.v }
-  if (entry.v !== JOURNAL_VERSION) return { kind: 'damaged', reason: 'it has no version' }
-  if (entry.seq !== seq) return { kind: 'damaged', reason: `it says it is number ${String(entry.seq)}` }
-  if (typeof entry.at !== 'string' || typeof entry.in !== 'string')
-    return { kind: 'damaged', reason: 'it has no time or state' }
-  const record = entry.record as { type?: unknown } | undefined
-  if (typeof record?.type !== 'string' || !RECORD_TYPES.has(record.type)) {
-    return { kind: 'damaged', reason: `its record type ${JSON.stringify(record?.type)} is unknown` }
-  }
-  return { kind: 'entry', entry: entry as JournalEntry }
 }

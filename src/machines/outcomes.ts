@@ -16,6 +16,7 @@ import type {
   ResumedRecord,
   ToolFinishedRecord,
   ToolStartedRecord,
+  TrimmedRecord,
 } from './journal.ts'
 import type { ToolUseBlock } from './messages.ts'
 
@@ -31,6 +32,9 @@ export type CallOutcome = { kind: 'replied'; record: ReplyRecord } | { kind: 'ca
 export type CompactOutcome =
   | { kind: 'compacted'; record: CompactedRecord }
   | { kind: 'compactionFailed'; record: CompactionFailedRecord }
+
+/** `trim`: what the cheap layers did. */
+export type TrimOutcome = { kind: 'trimmed'; record: TrimmedRecord }
 
 /** `runTools` reports each call by events and ends when every open call has a result. */
 export type ToolsOutcome = { kind: 'ran' }
@@ -58,6 +62,9 @@ export interface LoadInput {
 export interface CallInput {
   conversation: Conversation
   report: Report
+}
+export interface TrimInput {
+  conversation: Conversation
 }
 export interface CompactInput {
   conversation: Conversation

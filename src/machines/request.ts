@@ -9,11 +9,17 @@ export function requestMessages(c: Conversation): Message[] {
 }
 
 /**
- * @returns the messages of a request for a summary: the conversation so far, results included, the words still to
- * be answered left out (they are carried on as they are), and what asks for the summary at the end
+ * @param kept how many messages at the end are kept word for word, and so need no summary
+ * @returns what a summary is about: the conversation so far, results included, the words still to be answered left
+ * out, since they are carried on as they are
  */
-export function summaryMessages(c: Conversation, ask: TextBlock): Message[] {
-  return append(c.messages, 'user', [...resultsOf(c.round), ask])
+export function summarised(c: Conversation, kept = 0): Message[] {
+  return kept === 0 ? append(c.messages, 'user', resultsOf(c.round)) : c.messages.slice(0, -kept)
+}
+
+/** @returns the messages of a request for a summary: what it is about, and what asks for it at the end */
+export function summaryMessages(c: Conversation, ask: TextBlock, kept = 0): Message[] {
+  return append(summarised(c, kept), 'user', [ask])
 }
 
 /**

@@ -2,6 +2,7 @@
 import { homedir } from 'node:os'
 import type { CommonArgs, RunArgs } from '../cli/args.ts'
 import type { TurnLimits } from '../machines/journal.ts'
+import { createTaskOutputs } from '../services/compaction/taskOutputs.ts'
 import { createContext } from '../services/context/index.ts'
 import { createModel, type Model } from '../services/model/index.ts'
 import { checkBaseUrl } from '../services/model/key.ts'
@@ -13,6 +14,7 @@ import { type LoadedSettings, loadSettings, type Settings } from '../services/se
 import { isTrusted } from '../services/settings/trust.ts'
 import { createStore } from '../services/store/index.ts'
 import { endAllGroups } from '../services/tools/bash.ts'
+import { compactTool } from '../services/tools/compact.ts'
 import { seenBefore } from '../services/tools/files/seenBefore.ts'
 import { createTools } from '../services/tools/registry.ts'
 import { childEnv, credentials } from './credentials.ts'
@@ -117,7 +119,7 @@ async function assemble(
   const { settings, warnings } = applied.value
   for (const message of [...warnings, ...session.warnings]) warn(message)
   const name = args.model ?? settings.model ?? DEFAULT_MODEL
-  const tools = createTools()
+  const tools = createTools({ more: [compactTool] })
   const spending = createSpending(model)
   return {
     ok: true,
@@ -143,6 +145,7 @@ async function assemble(
         tools,
         toolEnv: { cwd, childEnv: childEnv(process.env, settings.env), seen: seenBefore(session.entries) },
         permissions: createPermissions({ cwd, yes: args.yes }),
+        outputs: createTaskOutputs(cwd),
         observe,
       },
     },
@@ -153,6 +156,7 @@ function limitsOf(args: RunArgs, settings: Settings, model: string): TurnLimits 
   return {
     max_turns: args.maxTurns ?? DEFAULT_MAX_TURNS,
     input_tokens: settings.compaction.input_tokens ?? Math.floor(BUDGET_SHARE * (windowOf(model) ?? UNKNOWN_WINDOW)),
+    ...(settings.compaction.always && { always: true }),
   }
 }
 

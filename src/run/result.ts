@@ -32,6 +32,7 @@ export function resultOf(ended: Ended): RunResult {
     duration_api_ms: Math.round(turn.api_ms),
     stop_reason: turn.stop_reason,
     usage: turn.usage,
+    ...(turn.compaction.count > 0 && { compactions: turn.compaction.count }),
     total_cost_usd: ended.cost,
     permission_denials: turn.denials,
   }

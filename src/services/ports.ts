@@ -3,7 +3,15 @@
  * types and the pure ones of `src/machines`, and `provide.ts` joins them.
  */
 import type { CallFailedRecord, JournalEntry, NewEntry, PromptRecord, ReplyRecord } from '../machines/journal.ts'
-import type { ImageBlock, Message, TextBlock, ToolSpec, ToolUseBlock, Usage } from '../machines/messages.ts'
+import type {
+  ImageBlock,
+  Message,
+  TextBlock,
+  ToolResultBlock,
+  ToolSpec,
+  ToolUseBlock,
+  Usage,
+} from '../machines/messages.ts'
 
 /** An expected failure is a value: one sentence that says what to do next. */
 export type Result<T> = { ok: true; value: T } | { ok: false; message: string }
@@ -100,10 +108,26 @@ export type CheckedCall =
   | { kind: 'invalid'; content: string }
 
 export interface ToolsPort {
-  /** The tools as sent, in a fixed order. */
+  /** The tools as sent now, in a fixed order. */
   specs(): ToolSpec[]
   /** Loads the tool's code if need be and checks the input by the schema that is sent. */
   check(call: ToolUseBlock, cwd: string): Promise<CheckedCall>
+}
+
+// ---- skills/ : knowledge in folders, loaded on demand ------------------------------------------------------
+
+export interface SkillsPort {
+  /**
+   * Looks for skills as they are now; the same content while nothing changed.
+   * @returns what the system prompt lists, sorted and within bounds, and a note on what had to be cut
+   */
+  read(): Promise<{ entries: Array<{ name: string; description: string }>; note: string }>
+  /** Whether the last look found any. */
+  any(): boolean
+  /** Real paths of the directories of those the last look found, for the model to read files in. */
+  directories(): string[]
+  /** The whole text of a skill, looked up by its name in what is found now. */
+  load(name: string): Promise<ToolResult>
 }
 
 // ---- permissions/ ----------------------------------------------------------------------------------------
@@ -168,6 +192,18 @@ export interface StorePort {
   close(): Promise<void>
 }
 
+// ---- compaction/ : what leaves the conversation and can be looked up again -----------------------------------
+
+/** Files under `.task_outputs`; paths are relative to the working directory. A failed write says why. */
+export interface TaskOutputsPort {
+  /** Writes a whole result, its text and its images. @returns the paths, the text's first */
+  saveResult(id: string, content: ToolResultBlock['content']): Promise<Result<string[]>>
+  /** Writes messages to a new file, the `n`-th of the session or the next free number. @returns its path */
+  writeTranscript(session_id: string, n: number, messages: Message[]): Promise<Result<string>>
+  /** Adds messages to the session's file of what was left out. @returns its path */
+  appendSnipped(session_id: string, messages: Message[]): Promise<Result<string>>
+}
+
 // ---- output/ ---------------------------------------------------------------------------------------------
 
 /** What can be seen of a run while it goes on; nothing in the run depends on who looks. */
@@ -200,6 +236,8 @@ export interface RunResult {
   duration_api_ms: number
   stop_reason: string | null
   usage: Usage
+  /** Times the conversation was summarised in this run; absent where it was not. */
+  compactions?: number
   total_cost_usd: number | null
   permission_denials: Array<{ tool_name: string; tool_use_id: string; tool_input: unknown }>
 }

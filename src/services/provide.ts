@@ -15,6 +15,8 @@ import type {
   PersistOutcome,
   ToolsInput,
   ToolsOutcome,
+  TrimInput,
+  TrimOutcome,
 } from '../machines/outcomes.ts'
 import { callModel } from './provide/callModel.ts'
 import { compact } from './provide/compact.ts'
@@ -22,6 +24,7 @@ import type { RunDeps } from './provide/deps.ts'
 import { loadContext } from './provide/loadContext.ts'
 import { persist } from './provide/persist.ts'
 import { runTools } from './provide/runTools.ts'
+import { trim } from './provide/trim.ts'
 
 /** @returns the statechart with real services under its invokes. */
 export function provideServices(deps: RunDeps) {
@@ -30,6 +33,7 @@ export function provideServices(deps: RunDeps) {
       loadContext: fromPromise<LoadOutcome, LoadInput>(({ input }) => loadContext(deps, input)),
       persist: fromPromise<PersistOutcome, PersistInput>(({ input }) => persist(deps, input)),
       callModel: fromPromise<CallOutcome, CallInput>(({ input, signal }) => callModel(deps, input, signal)),
+      trim: fromPromise<TrimOutcome, TrimInput>(({ input, signal }) => trim(deps, input, signal)),
       compact: fromPromise<CompactOutcome, CompactInput>(({ input, signal }) => compact(deps, input, signal)),
       runTools: fromPromise<ToolsOutcome, ToolsInput>(({ input, signal }) => runTools(deps, input, signal)),
     },

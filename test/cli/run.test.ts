@@ -48,6 +48,7 @@ describe('one turn', () => {
       'glob',
       'grep',
       'todo_write',
+      'compact',
     ])
   })
 })

@@ -1,85 +1,72 @@
-/**
- * The `compact` service: asks the model for a summary over the very request it knows (same system, tools and
- * messages, so it is served from the prompt cache) and never lets a useless one replace the history.
- */
+/** The `compact` service: the summary that becomes the conversation, and the files in which it can be looked up. */
+import { nextInput } from '../../machines/budget.ts'
 import type { Conversation } from '../../machines/conversation.ts'
-import type { CompactedRecord } from '../../machines/journal.ts'
-import { addUsage, isBlank, NO_USAGE, textOf, type Usage } from '../../machines/messages.ts'
+import { planEmergency } from '../../machines/emergency.ts'
+import { step } from '../../machines/fold.ts'
+import type { CompactedRecord, SavedResult } from '../../machines/journal.ts'
+import type { Wanted } from '../../machines/layers/results.ts'
 import type { CompactInput, CompactOutcome } from '../../machines/outcomes.ts'
-import { summaryMessages, withCacheMarks } from '../../machines/request.ts'
-import { summaryRequest } from '../../machines/summary.ts'
-import type { ModelOutcome, RequestContext } from '../ports.ts'
+import { summarised } from '../../machines/request.ts'
 import { currentContext } from './callModel.ts'
 import type { RunDeps } from './deps.ts'
-
-type Attempt = { kind: 'summary'; text: string } | { kind: 'useless'; why: string }
+import { summarise } from './summarise.ts'
 
 export async function compact(deps: RunDeps, input: CompactInput, signal: AbortSignal): Promise<CompactOutcome> {
   const { conversation, trigger, report } = input
-  const context = await currentContext(deps, conversation, report)
+  const { system, tools } = await currentContext(deps, conversation, report)
   const began = deps.now()
-  let usage: Usage = NO_USAGE
-  let why = ''
-  // A changed tool_choice throws the cached messages away, so only the second try forbids tools outright.
-  for (const choice of ['free', 'none'] as const) {
-    const outcome = await ask(deps, conversation, context, choice, signal)
-    if (outcome.kind === 'replied') usage = addUsage(usage, outcome.record.usage)
-    const attempt = judge(outcome)
-    if (attempt.kind === 'summary') {
-      const record: CompactedRecord = {
-        type: 'compacted',
-        trigger,
-        summary: attempt.text,
-        kept: 0,
-        transcript: null,
-        before_tokens: conversation.gauge,
-        usage,
-        ms: deps.now() - began,
-      }
-      return { kind: 'compacted', record }
-    }
-    why = attempt.why
-    if (outcome.kind === 'callFailed') break
+  const { kept, shorten } = trigger === 'emergency' ? planEmergency(conversation) : { kept: 0, shorten: [] }
+  const base = { model: deps.session.model, max_tokens: deps.maxOutputTokens, system, tools }
+  const summary = await summarise(deps, base, { conversation, kept, focus: focusOf(conversation) }, signal)
+  const { usage } = summary
+  if (summary.kind === 'useless') {
+    const message = `The conversation could not be compacted: ${summary.why} It is unchanged; resume the session to try again.`
+    const ms = deps.now() - began
+    return { kind: 'compactionFailed', record: { type: 'compactionFailed', trigger, message, usage, ms } }
   }
-  const message = `The conversation could not be compacted: ${why} It is unchanged; resume the session to try again.`
-  return {
-    kind: 'compactionFailed',
-    record: { type: 'compactionFailed', trigger, message, usage, ms: deps.now() - began },
+  const record: CompactedRecord = {
+    type: 'compacted',
+    trigger,
+    summary: summary.text,
+    kept,
+    ...(shorten.length > 0 && { shortened: await putAway(deps, shorten) }),
+    transcript: await writeTranscript(deps, conversation),
+    before_tokens: conversation.gauge,
+    usage,
+    ms: deps.now() - began,
   }
+  signal.throwIfAborted()
+  announce(deps, conversation, record)
+  return { kind: 'compacted', record }
 }
 
-function ask(
-  deps: RunDeps,
-  conversation: Conversation,
-  context: RequestContext,
-  choice: 'free' | 'none',
-  signal: AbortSignal,
-): Promise<ModelOutcome> {
-  const due = conversation.turn.compaction.due
-  const focus = due?.trigger === 'tool' ? due.focus : null
-  return deps.model.call(
-    {
-      model: deps.session.model,
-      max_tokens: deps.maxOutputTokens,
-      system: context.system,
-      tools: context.tools,
-      messages: withCacheMarks(summaryMessages(conversation, summaryRequest(focus))),
-      ...(choice === 'none' && { tool_choice: { type: 'none' as const } }),
-    },
-    // The summary is no answer: nobody sees it stream, but its retries are visible.
-    { signal, observe: (event) => (event.type === 'retry' ? deps.observe(event) : undefined) },
+function focusOf({ turn: { compaction } }: Conversation): string | null {
+  return compaction.due?.trigger === 'tool' ? compaction.due.focus : null
+}
+
+/** In an emergency a result that cannot be saved is shortened all the same: the session must fit. */
+async function putAway(deps: RunDeps, wanted: Wanted[]): Promise<SavedResult[]> {
+  return Promise.all(
+    wanted.map(async ({ id, content }): Promise<SavedResult> => {
+      const written = await deps.outputs.saveResult(id, content)
+      return { id, paths: written.ok ? written.value : [] }
+    }),
   )
 }
 
-function judge(outcome: ModelOutcome): Attempt {
-  if (outcome.kind === 'callFailed') return { kind: 'useless', why: outcome.record.message }
-  const { content, stop_reason } = outcome.record
-  const text = textOf(content)
-  if (stop_reason === 'refusal') return { kind: 'useless', why: 'the model refused to summarise it.' }
-  if (stop_reason === 'max_tokens') return { kind: 'useless', why: 'the summary was cut off by the output limit.' }
-  if (isBlank(text)) {
-    const called = content.some((block) => block.type === 'tool_use')
-    return { kind: 'useless', why: called ? 'the model called a tool instead.' : 'the summary was empty.' }
+/** The whole conversation, written once its summary is good; it goes on without where that fails. */
+async function writeTranscript(deps: RunDeps, conversation: Conversation): Promise<string | null> {
+  const n = conversation.compactions + 1
+  const written = await deps.outputs.writeTranscript(deps.session.session_id, n, summarised(conversation))
+  if (!written.ok) {
+    const message = `The conversation before its summary could not be written to a file: ${written.message}`
+    deps.observe({ type: 'warning', message })
   }
-  return { kind: 'summary', text }
+  return written.ok ? written.value : null
+}
+
+function announce(deps: RunDeps, before: Conversation, record: CompactedRecord): void {
+  const { trigger, before_tokens } = record
+  const after_tokens = nextInput(step(before, record))
+  deps.observe({ type: 'compacted', trigger, before_tokens, after_tokens })
 }

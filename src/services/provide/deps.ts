@@ -1,6 +1,6 @@
 /** What one run of the machine works with. */
 import type { StateName, TurnLimits } from '../../machines/journal.ts'
-import type { ContextPort, ModelPort, Observe, PermissionPort, ToolEnv, ToolsPort } from '../ports.ts'
+import type { ContextPort, ModelPort, Observe, PermissionPort, TaskOutputsPort, ToolEnv, ToolsPort } from '../ports.ts'
 import type { Recorder } from './recorder.ts'
 
 export interface RunDeps {
@@ -14,6 +14,7 @@ export interface RunDeps {
   tools: ToolsPort
   toolEnv: Omit<ToolEnv, 'signal'>
   permissions: PermissionPort
+  outputs: TaskOutputsPort
   recorder: Recorder
   observe: Observe
   /** The machine's state now, for records that a service writes while it works. */

@@ -7,8 +7,9 @@ import type { ToolResultBlock, ToolUseBlock } from '../../machines/messages.ts'
 import type { ToolsInput, ToolsOutcome } from '../../machines/outcomes.ts'
 import type { CheckedCall, ToolResult } from '../ports.ts'
 import type { RunDeps } from './deps.ts'
+import { keepLarge } from './largeResult.ts'
 
-type Finished = Pick<ToolFinishedRecord, 'content' | 'is_error' | 'denied'>
+type Finished = Pick<ToolFinishedRecord, 'content' | 'is_error' | 'denied' | 'saved'>
 
 export async function runTools(deps: RunDeps, input: ToolsInput, signal: AbortSignal): Promise<ToolsOutcome> {
   const checked = await Promise.all(input.calls.map((call) => deps.tools.check(call, deps.session.cwd)))
@@ -81,7 +82,8 @@ async function attempt(
   await deps.recorder.note(deps.state(), record)
   report({ type: 'toolStarted', record })
   deps.observe({ type: 'toolStarted', call })
-  return finish(await runSafely(checked, deps, signal))
+  const result = await runSafely(checked, deps, signal)
+  return { ...(await keepLarge(deps, call.id, result.content)), is_error: result.kind === 'error' }
 }
 
 /** A tool that throws has a bug; the model gets it as an error and the loop goes on. */
@@ -95,8 +97,4 @@ async function runSafely(
   } catch (error) {
     return { kind: 'error', content: `The tool failed: ${error instanceof Error ? error.message : String(error)}` }
   }
-}
-
-function finish(result: ToolResult): Finished {
-  return { content: result.content, is_error: result.kind === 'error' }
 }
