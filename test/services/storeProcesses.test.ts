@@ -1,9 +1,11 @@
 /** Many processes on one store, killed at any moment. */
+
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { entryText } from '../../src/machines/entryText.ts'
 import { createStore } from '../../src/services/store/index.ts'
 import { compiled, finished, held, opened, sql, start, temporaryHomes, update } from './storeSupport.ts'
 
@@ -205,9 +207,10 @@ describe('the files of a store', () => {
     const id = randomUUID()
     const journal = await held(store, id)
     const [entry] = await journal.append([opened(id, '/d')], update('/d'))
+    if (entry === undefined) throw new Error('nothing was written')
     await journal.release()
     await store.close()
-    const rows = await sql(join(home, 'sessions.sqlite'), ['SELECT value FROM keyv WHERE key = ?', `s:${id}:0`])
-    expect(rows).toEqual([{ value: JSON.stringify(entry) }])
+    const rows = await sql(join(home, 'sessions.sqlite'), ['SELECT value FROM keyv WHERE key = ?', `s:${id}:000000`])
+    expect(rows).toEqual([{ value: entryText(entry) }])
   })
 })

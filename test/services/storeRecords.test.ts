@@ -66,21 +66,21 @@ describe('a session with a record that cannot be used', () => {
     ['no text', () => Buffer.from('bytes'), `Record 3 of session ID is damaged: it is not JSON.`],
     [
       'another place',
-      (text) => text.replace('"seq":3', '"seq":7'),
+      (text) => text.replace('[1,3,', '[1,7,'),
       `Record 3 of session ID is damaged: it says it is number 7.`,
     ],
     [
       'a newer version',
-      (text) => text.replace('"v":1', '"v":2'),
+      (text) => text.replace('[1,', '[2,'),
       `Record 3 of session ID was written by a newer version (format 2); update this program to read it.`,
     ],
   ]
   for (const [what, damage, sentence] of cases) {
     it(`gives the records before it, and goes on behind them without losing the rest: ${what}`, async () => {
       await sixRecords()
-      const damaged = damage(String(await valueAt(`s:${id}:3`)))
-      const rest = [damaged, await valueAt(`s:${id}:4`), await valueAt(`s:${id}:5`)]
-      await setValue(`s:${id}:3`, damaged)
+      const damaged = damage(String(await valueAt(`s:${id}:000003`)))
+      const rest = [damaged, await valueAt(`s:${id}:000004`), await valueAt(`s:${id}:000005`)]
+      await setValue(`s:${id}:000003`, damaged)
       expect(await resumed()).toEqual({
         before: ['opened', 'prompt', 'result 2'],
         warned: [`${sentence.replace('ID', id)} Only the 3 records before it are used.`],
@@ -88,14 +88,14 @@ describe('a session with a record that cannot be used', () => {
         again: [],
       })
       const kept = await keysLike('x:%')
-      expect(kept).toEqual([`x:${id}:3:1`, `x:${id}:4:1`, `x:${id}:5:1`])
+      expect(kept).toEqual([`x:${id}:000003:1`, `x:${id}:000004:1`, `x:${id}:000005:1`])
       expect(await Promise.all(kept.map(valueAt))).toEqual(rest.map(String))
     })
   }
 
   it('gives the records before one that is missing', async () => {
     await sixRecords()
-    await sql(file, ['DELETE FROM keyv WHERE key = ?', `s:${id}:1`])
+    await sql(file, ['DELETE FROM keyv WHERE key = ?', `s:${id}:000001`])
     expect(await resumed()).toMatchObject({
       before: ['opened'],
       warned: [`Record 1 of session ${id} is missing or cannot be read. Only the one record before it is used.`],
@@ -105,29 +105,29 @@ describe('a session with a record that cannot be used', () => {
 
   it('keeps what is damaged a second time beside what was kept before', async () => {
     await sixRecords()
-    await setValue(`s:${id}:5`, 'first')
+    await setValue(`s:${id}:000005`, 'first')
     await resumed()
-    await setValue(`s:${id}:5`, 'second')
+    await setValue(`s:${id}:000005`, 'second')
     await resumed()
-    expect(await keysLike('x:%')).toEqual([`x:${id}:5:1`, `x:${id}:5:2`])
-    expect([await valueAt(`x:${id}:5:1`), await valueAt(`x:${id}:5:2`)]).toEqual(['first', 'second'])
+    expect(await keysLike('x:%')).toEqual([`x:${id}:000005:1`, `x:${id}:000005:2`])
+    expect([await valueAt(`x:${id}:000005:1`), await valueAt(`x:${id}:000005:2`)]).toEqual(['first', 'second'])
   })
 
   it('is not written over by a writer that has not read it', async () => {
     await sixRecords()
     const store = open()
     const journal = await held(store, id)
-    await setValue(`s:${id}:4`, 'damaged')
+    await setValue(`s:${id}:000004`, 'damaged')
     const [entry] = await journal.append([finished('new')], update('/d'))
     expect(entry?.seq).toBe(4)
     await journal.release()
     await store.close()
-    expect(await keysLike('x:%')).toEqual([`x:${id}:4:1`, `x:${id}:5:1`])
+    expect(await keysLike('x:%')).toEqual([`x:${id}:000004:1`, `x:${id}:000005:1`])
   })
 
   it('loses what was kept when it is removed', async () => {
     await sixRecords()
-    await setValue(`s:${id}:3`, 'damaged')
+    await setValue(`s:${id}:000003`, 'damaged')
     await resumed()
     const store = open()
     await store.remove(id)
@@ -210,9 +210,9 @@ describe('a head', () => {
 
   it('decides what was committed: records beyond it are not read, and the next append takes their place', async () => {
     await sixRecords()
-    const stray = (await valueAt(`s:${id}:5`)) as string
-    await sql(file, ['INSERT INTO keyv VALUES (?, ?)', `s:${id}:6`, stray.replace('"seq":5', '"seq":6')])
-    await sql(file, ['INSERT INTO keyv VALUES (?, ?)', `s:${id}:7`, stray.replace('"seq":5', '"seq":7')])
+    const stray = (await valueAt(`s:${id}:000005`)) as string
+    await sql(file, ['INSERT INTO keyv VALUES (?, ?)', `s:${id}:000006`, stray.replace('"seq":5', '"seq":6')])
+    await sql(file, ['INSERT INTO keyv VALUES (?, ?)', `s:${id}:000007`, stray.replace('"seq":5', '"seq":7')])
     expect(await resumed()).toEqual({
       before: ['opened', 'prompt', 'result 2', 'result 3', 'result 4', 'result 5'],
       warned: [],

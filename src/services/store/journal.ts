@@ -1,4 +1,5 @@
 /** The one writer of a session. */
+import { entryText } from '../../machines/entryText.ts'
 import { JOURNAL_VERSION, type JournalEntry, type NewEntry } from '../../machines/journal.ts'
 import type { HeadUpdate, Journal, SessionHead } from '../ports.ts'
 import type { StoreError } from './errors.ts'
@@ -42,7 +43,7 @@ export function createJournal(options: JournalOptions): Journal {
     const placed = entries.map((entry, index) => ({ v: JOURNAL_VERSION, seq: count + index, at, ...entry }))
     const next = { count: count + placed.length, created: created || at, used: Math.max(now, position.used) }
     await kv.put(
-      placed.map((entry) => [recordKey(options.session_id, entry.seq), JSON.stringify(entry)]),
+      placed.map((entry) => [recordKey(options.session_id, entry.seq), entryText(entry)]),
       commit(options.session_id, next, update),
     )
     position = next

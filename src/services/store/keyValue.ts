@@ -1,6 +1,7 @@
 /** What the store needs of a place that keeps texts by key, and that over any Keyv. */
 import type { Keyv } from 'keyv'
 import { storeError } from './errors.ts'
+import { paddedSeq } from './keys.ts'
 
 export type Pair = [key: string, value: string]
 
@@ -59,7 +60,7 @@ export function overKeyv(keyv: Keyv<string>, place: string): KeyValue {
       const values: Array<string | undefined> = []
       while (values.length < count && !values.includes(undefined)) {
         const length = Math.min(BATCH, count - values.length)
-        values.push(...(await get(Array.from({ length }, (_, n) => `${prefix}${values.length + n}`))))
+        values.push(...(await get(Array.from({ length }, (_, n) => `${prefix}${paddedSeq(values.length + n)}`))))
       }
       return untilMissing((seq) => values[seq], count)
     },

@@ -16,9 +16,17 @@ export const HEADS = 'h:'
 
 export const headKey = (id: string): string => `${HEADS}${id}`
 export const recordPrefix = (id: string): string => `s:${id}:`
-export const recordKey = (id: string, seq: number): string => `${recordPrefix(id)}${seq}`
+export const recordKey = (id: string, seq: number): string => `${recordPrefix(id)}${paddedSeq(seq)}`
 export const keptPrefix = (id: string): string => `x:${id}:`
 export const keptKey = (id: string, what: string, n: number): string => `${keptPrefix(id)}${what}:${n}`
+
+/**
+ * A record's number as its key ends: six digits and more, so that keys sort as numbers do. Records are then
+ * appended at the end of the database's tree, where its pages get full.
+ */
+export function paddedSeq(seq: number): string {
+  return String(seq).padStart(6, '0')
+}
 
 /** The pointer of a directory: a hash of its name as it is, so that no two names share one and any length fits. */
 export function directoryKey(cwd: string): string {

@@ -1,5 +1,6 @@
 /** Reads sessions back: heads, the intact prefix of the records, and heads anew from records. */
-import { JOURNAL_VERSION, type JournalEntry, parseEntry } from '../../machines/journal.ts'
+import { parseEntry } from '../../machines/entryText.ts'
+import { JOURNAL_VERSION, type JournalEntry } from '../../machines/journal.ts'
 import type { LoadedSession, SessionHead } from '../ports.ts'
 import { headKey, recordKey, recordPrefix } from './keys.ts'
 import { type KeyValue, untilMissing } from './keyValue.ts'

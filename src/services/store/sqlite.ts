@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import type { KeyvSqlite } from '@keyv/sqlite'
 import type { Keyv } from 'keyv'
 import { errorCode, StoreError, storeError } from './errors.ts'
+import { paddedSeq } from './keys.ts'
 import { type KeyValue, type Pair, PLAIN_TEXT, untilMissing } from './keyValue.ts'
 import { createPrivateFile, ensurePrivateDir, tightenFile } from './privateFiles.ts'
 import { fileIdentity, setDatabaseAside, setForeignLogAside } from './setAside.ts'
@@ -16,19 +17,19 @@ const ROWS = 500
 /** Bytes of a write-ahead log that is worth folding at the end; opening with a smaller one takes no longer. */
 const LARGE_LOG = 256 * 1024
 
-/** The adapter's own words. */
-const TABLE = 'CREATE TABLE IF NOT EXISTS keyv(key VARCHAR(255) PRIMARY KEY, value TEXT )'
+/** The adapter's own words, but for the last two: keys are stored once, not in an index again. */
+const TABLE = 'CREATE TABLE IF NOT EXISTS keyv(key VARCHAR(255) PRIMARY KEY, value TEXT ) WITHOUT ROWID'
 
 const insert = (rows: number): string =>
   `INSERT INTO keyv (key, value) VALUES ${Array(rows).fill('(?, ?)').join(', ')} ON CONFLICT(key) DO UPDATE SET value = excluded.value`
 
 /**
  * Statements that fail where the table is not ours (no table, other columns, no unique key) and where the roots of
- * its two trees are gone, as in a file that was cut.
+ * its trees are gone, as in a file that was cut. The adapter makes a table with two trees, we one with one.
  */
 const PROBES = [
   `EXPLAIN ${insert(1)}`,
-  `SELECT 1 FROM keyv WHERE key = '' UNION ALL SELECT 1 FROM keyv WHERE rowid = 0`,
+  `SELECT 1 FROM keyv WHERE key = '' UNION ALL SELECT length(value) > 0 FROM (SELECT value FROM keyv NOT INDEXED LIMIT 1)`,
 ]
 
 type Opening = { kind: 'open'; keyv: Keyv<string>; store: KeyvSqlite } | { kind: 'unusable'; why: string }
@@ -187,7 +188,7 @@ async function series(
 ): Promise<Array<string | undefined>> {
   try {
     const found = new Map(await scan(prefix))
-    return untilMissing((seq) => found.get(`${prefix}${seq}`), count)
+    return untilMissing((seq) => found.get(`${prefix}${paddedSeq(seq)}`), count)
   } catch (error) {
     if (errorCode(error) !== 'SQLITE_CORRUPT') throw error
     return oneByOne(get, prefix, count)
@@ -199,7 +200,7 @@ async function oneByOne(get: KeyValue['get'], prefix: string, count: number): Pr
   const values: Array<string | undefined> = []
   while (values.length < count) {
     try {
-      values.push((await get([`${prefix}${values.length}`]))[0])
+      values.push((await get([`${prefix}${paddedSeq(values.length)}`]))[0])
     } catch (error) {
       if (errorCode(error) !== 'SQLITE_CORRUPT') throw error
       values.push(undefined)
