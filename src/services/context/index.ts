@@ -30,9 +30,11 @@ export interface ContextOptions {
   /** Takes each distinct sentence once a run. */
   warn: (message: string) => void
   role: Role
-  /** More state for the sections, read anew before each call. */
-  more?: () => Promise<Partial<Pick<PromptState, 'skills' | 'memory'>>>
+  /** More state for the sections, read anew before each call; `tools` where those sent depend on it. */
+  more?: () => Promise<MoreState>
 }
+
+export type MoreState = Partial<Pick<PromptState, 'skills' | 'skillsNote' | 'memory'>> & { tools?: ToolSpec[] }
 
 /**
  * @returns the context of one run. `read` looks at the real state each time (unchanged files cost a stat) and
@@ -46,9 +48,9 @@ export function createContext(options: ContextOptions): ContextPort {
   const expandPrompt = createMentionExpander({ ...options, warn })
   let last: { key: string; context: RequestContext } | null = null
 
-  const readState = async (): Promise<PromptState> => ({
+  const readState = async (tools: ToolSpec[], more: Omit<MoreState, 'tools'>): Promise<PromptState> => ({
     role: options.role,
-    tools: options.tools.map(({ name }) => name),
+    tools: tools.map(({ name }) => name),
     cwd: options.cwd,
     date: localDate(options.now()),
     branch: await readBranch(),
@@ -56,15 +58,16 @@ export function createContext(options: ContextOptions): ContextPort {
     skills: [],
     memory: '',
     appended: options.appendSystemPrompt ?? '',
-    ...(await options.more?.()),
+    ...more,
   })
 
   return {
     expandPrompt,
     async read() {
-      const state = await readState()
+      const { tools = options.tools, ...more } = (await options.more?.()) ?? {}
+      const state = await readState(tools, more)
       const key = sortedJson(state)
-      if (last?.key !== key) last = { key, context: requestContext(assemble(state), options.tools) }
+      if (last?.key !== key) last = { key, context: requestContext(assemble(state), tools) }
       return last.context
     },
   }

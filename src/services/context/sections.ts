@@ -34,6 +34,8 @@ export interface PromptState {
   /** Outermost first. */
   instructions: InstructionText[]
   skills: CatalogEntry[]
+  /** What the catalog leaves out; absent or '' where it is whole. */
+  skillsNote?: string
   /** The memory index as it is in its file; blank where there is none. */
   memory: string
   /** Text of `--append-system-prompt`. */
@@ -102,7 +104,8 @@ function instructions(state: PromptState): string {
 function skills(state: PromptState): string {
   if (state.skills.length === 0) return ''
   const lines = state.skills.map(({ name, description }) => `- ${name}: ${description}`)
-  return ['Skills (load_skill gives the full text; load one before work it describes):', ...lines].join('\n')
+  const note = state.skillsNote ? [state.skillsNote] : []
+  return ['Skills (load_skill gives the full text; load one before work it describes):', ...lines, ...note].join('\n')
 }
 
 function memory(state: PromptState): string {

@@ -35,13 +35,13 @@ export interface ToolsOptions {
 }
 
 /**
- * @returns the port to a set of tools that does not change; where the tools change, make another one
+ * @returns the port to a set of tools that does not change, though not all of them may be offered at all times
  * @throws where a name is unknown or there twice, which is a bug of the caller
  */
 export function createTools({ builtIn, more = [] }: ToolsOptions = {}): ToolsPort {
   const tools = byName([...wanted(builtIn), ...more])
   return {
-    specs: () => [...tools.values()].map(specOf),
+    specs: () => [...tools.values()].filter((tool) => tool.isOffered?.() ?? true).map(specOf),
     check: async (call, cwd) => {
       const tool = tools.get(call.name)
       if (tool === undefined) return unknown(call.name, [...tools.keys()])

@@ -14,6 +14,8 @@ export interface Tool<Input> {
   name: string
   description: string
   input: ZodMiniType<Input> | ZodType<Input>
+  /** Whether it is sent to the model now; by default always. A call of it is answered all the same. */
+  isOffered?(): boolean
   /** What this call would touch; permissions are decided on it before `run`. */
   effect(input: Input, cwd: string): CallEffect
   /** Which calls of one reply must wait for each other; by default none. */
