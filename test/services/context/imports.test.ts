@@ -121,6 +121,11 @@ describe('code fences', () => {
     expect(await agentsText()).toBe(`\`\`\`\n${line}\n@a.md\n`)
   })
 
+  test('a shorter fence does not close a longer one', async () => {
+    place.write({ 'AGENTS.md': '````\n```\n@a.md\n````\n@a.md\n', 'a.md': 'A' })
+    expect(await agentsText()).toBe('````\n```\n@a.md\n````\nA\n')
+  })
+
   test('a fence that an imported file leaves open ends with that file', async () => {
     place.write({ 'AGENTS.md': '@a.md\n@b.md\n', 'a.md': '```\n@b.md\n', 'b.md': 'B' })
     expect(await agentsText()).toBe('```\n@b.md\nB\n')

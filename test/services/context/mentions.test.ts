@@ -209,7 +209,13 @@ describe('lines of a file', () => {
         '<file path="a.ts" lines="12-12">\nline 12\n</file>',
       ].join('\n'),
     )
-    expect(await attachedTo('@a.ts:7 @a.ts')).toBe(`<file path="a.ts">\n${lines.join('\n')}\n</file>`)
+    for (const prompt of ['@a.ts:7 @a.ts', '@a.ts @a.ts:7'])
+      expect(await attachedTo(prompt)).toBe(`<file path="a.ts">\n${lines.join('\n')}\n</file>`)
+  })
+
+  test('a directory has none', async () => {
+    place.write({ 'src/a.ts': '' })
+    expect(await expand('@src:3 @src#L1-2')).toHaveLength(1)
   })
 
   test('behind the end say so', async () => {
