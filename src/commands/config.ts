@@ -1,5 +1,5 @@
 /** `agent config [--json]`: each setting as it is in effect here, and where it comes from (contract.md, section 1). */
-import { DEFAULT_MODEL, maxOutputOf } from '../services/model/prices.ts'
+import { budgetOf, DEFAULT_MODEL, maxOutputOf } from '../services/model/prices.ts'
 import { createSink } from '../services/output/sink.ts'
 import { isTrusted, type LoadedSettings, loadSettings, type SourcedRule } from '../services/settings/index.ts'
 import { printable, printableLine } from '../services/text.ts'
@@ -50,7 +50,7 @@ export function effectiveSettings({ settings, sources }: LoadedSettings): Effect
     model,
     max_output_tokens: settings.max_output_tokens ?? maxOutputOf(model),
     base_url: settings.base_url ?? 'https://api.anthropic.com',
-    'compaction.input_tokens': settings.compaction.input_tokens,
+    'compaction.input_tokens': settings.compaction.input_tokens ?? budgetOf(model),
     'compaction.always': settings.compaction.always,
     'permissions.allow': rules(settings.permissions.allow),
     'permissions.ask': rules(settings.permissions.ask),

@@ -6,7 +6,7 @@ import { createTaskOutputs } from '../services/compaction/taskOutputs.ts'
 import { createContext } from '../services/context/index.ts'
 import { createModel, type Model } from '../services/model/index.ts'
 import { checkBaseUrl } from '../services/model/key.ts'
-import { DEFAULT_MODEL, maxOutputOf, windowOf } from '../services/model/prices.ts'
+import { budgetOf, DEFAULT_MODEL, maxOutputOf } from '../services/model/prices.ts'
 import { createPermissions } from '../services/permissions/decide.ts'
 import type { Observe, Result, StorePort } from '../services/ports.ts'
 import type { RunDeps } from '../services/provide/deps.ts'
@@ -23,10 +23,6 @@ import { findSession, openSession, type RunSession } from './session.ts'
 import { createSpending } from './spending.ts'
 
 const DEFAULT_MAX_TURNS = 250
-/** Of the model's window; the rest is for the reply and the summary (contract.md, 9). */
-const BUDGET_SHARE = 0.8
-/** For a model whose window is not known. */
-const UNKNOWN_WINDOW = 200_000
 
 export interface Composed {
   session: RunSession
@@ -155,7 +151,7 @@ async function assemble(
 function limitsOf(args: RunArgs, settings: Settings, model: string): TurnLimits {
   return {
     max_turns: args.maxTurns ?? DEFAULT_MAX_TURNS,
-    input_tokens: settings.compaction.input_tokens ?? Math.floor(BUDGET_SHARE * (windowOf(model) ?? UNKNOWN_WINDOW)),
+    input_tokens: settings.compaction.input_tokens ?? budgetOf(model),
     ...(settings.compaction.always && { always: true }),
   }
 }

@@ -188,6 +188,7 @@ describe('agent config', () => {
     })
     expect({ code: end.code, stderr: end.stderr }).toEqual({ code: 0, stderr: '' })
     expect(end.stdout).toMatch(/^model +"claude-\S+" +default\n/)
+    expect(end.stdout).toMatch(/^compaction\.input_tokens +\d{5,} +default$/m)
     expect(end.stdout.trim().split('\n')).toHaveLength(13)
   })
 

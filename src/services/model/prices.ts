@@ -88,6 +88,16 @@ export function windowOf(model: string): number | null {
   return factsOf(model)?.window ?? null
 }
 
+/** Of the model's window; the rest is for the reply and the summary (contract.md, 9). */
+const BUDGET_SHARE = 0.8
+/** For a model whose window is not known, in tokens. */
+const UNKNOWN_WINDOW = 200_000
+
+/** @returns the input tokens over which a conversation is compacted where no setting says otherwise. */
+export function budgetOf(model: string): number {
+  return Math.floor(BUDGET_SHARE * (windowOf(model) ?? UNKNOWN_WINDOW))
+}
+
 /** @returns the `max_tokens` to ask for. */
 export function maxOutputOf(model: string): number {
   const known = factsOf(model)
