@@ -1,0 +1,37 @@
+/** What the tests of compaction look at in the requests that the scripted model got. */
+import type { CapturedRequest, MessageOptions } from '../support/fakeModel.ts'
+
+type Request = Pick<CapturedRequest, 'body'>
+
+/** A phrase of what asks for a summary. */
+export const ASK = 'is about to be replaced by a summary'
+
+/** A reply's options with this whole input, most of it from the cache. */
+export function input(tokens: number): MessageOptions {
+  const cache_read_input_tokens = Math.floor(tokens * 0.6)
+  const cache_creation_input_tokens = Math.floor(tokens * 0.3)
+  const input_tokens = tokens - cache_read_input_tokens - cache_creation_input_tokens
+  return { usage: { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens: 5 } }
+}
+
+/** @returns whether a request asks for a summary */
+export function asksForSummary(request: Request | undefined): boolean {
+  const last = request?.body.messages.at(-1)?.content.at(-1)
+  return last?.type === 'text' && String(last.text).includes(ASK)
+}
+
+/** @returns `compaction` or `turn` for each request */
+export function kinds(requests: readonly Request[]): string[] {
+  return requests.map((request) => (asksForSummary(request) ? 'compaction' : 'turn'))
+}
+
+/** @returns how often a text occurs in a request's messages */
+export function occurrences(request: Request | undefined, text: string): number {
+  return JSON.stringify(request?.body.messages ?? []).split(JSON.stringify(text).slice(1, -1)).length - 1
+}
+
+/** @returns the texts of a message's text blocks */
+export function textsOf(request: Request | undefined, at: number): string[] {
+  const content = request?.body.messages.at(at)?.content ?? []
+  return content.flatMap((block) => (block.type === 'text' ? [String(block.text)] : []))
+}
