@@ -1,11 +1,7 @@
-/** Paths as the model gives them, and the files they lead to. */
-import { readlinkSync, realpathSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+/** Paths as the model gives them. Where they lead is for `services/paths.ts`. */
 import * as z from 'zod/mini'
 
-/** As many symlinks as Linux follows in one path. */
-const MAX_SYMLINKS = 40
+export { absolutePath, realTarget } from '../../paths.ts'
 
 /** The `path` field of a file tool. @param description what the model is told of it */
 export function pathField(description: string) {
@@ -14,47 +10,4 @@ export function pathField(description: string) {
     z.refine((path) => !path.includes('\0'), 'must not contain a NUL character'),
     z.describe(description),
   )
-}
-
-/**
- * @param path relative to `cwd`, absolute, or beginning with `~/` (`~user` is a name like any other)
- * @returns the absolute path with `.` and `..` resolved by name, so that what is permitted is what is opened
- */
-export function absolutePath(path: string, cwd: string): string {
-  return resolve(cwd, path === '~' || path.startsWith('~/') ? homedir() + path.slice(1) : path)
-}
-
-/**
- * The real path of a file that exists or is to be made: every symlink followed, also one that leads nowhere yet.
- * @param path absolute
- * @returns an absolute path; that of the last link looked at where symlinks go round in circles. Never throws.
- */
-export function realTarget(path: string): string {
-  return follow(path, { links: MAX_SYMLINKS })
-}
-
-function follow(path: string, left: { links: number }): string {
-  const parent = dirname(path)
-  if (parent === path) return path
-  const place = join(realDirectory(parent, left), basename(path))
-  const link = left.links > 0 ? linkAt(place) : null
-  if (link === null) return place
-  left.links -= 1
-  return follow(resolve(dirname(place), link), left)
-}
-
-function realDirectory(path: string, left: { links: number }): string {
-  try {
-    return realpathSync.native(path)
-  } catch {
-    return follow(path, left)
-  }
-}
-
-function linkAt(path: string): string | null {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return null
-  }
 }
