@@ -26,7 +26,8 @@ export async function demo(common: CommonArgs): Promise<number> {
     stream.write(`${line}\n`)
   }
   say(`A small broken project is in ${directory}`)
-  say(`$ agent --yes -p ${JSON.stringify(PROMPT)}   (model replies are recorded, everything else is real)\n`)
+  say(`$ agent --yes -p ${JSON.stringify(PROMPT)}`)
+  say("(the model's replies are recorded, everything else is real)\n")
   const args: RunArgs = {
     prompt: { kind: 'argument', text: PROMPT },
     session: { kind: 'new' },
@@ -38,7 +39,7 @@ export async function demo(common: CommonArgs): Promise<number> {
   const ended = await runPrompt({ ...common, cwd: directory, format: asked }, args, {
     source: { kind: 'given', model: createReplayModel(recording.value, () => {}) },
     // A terminal shows progress by itself.
-    ...(process.stderr.isTTY !== true && { alsoObserve: (event: Progress) => sayStep(event, say) }),
+    ...(process.stderr.isTTY !== true && { alsoObserve: createTeller(say) }),
   })
   if (ended.session_id !== null) for (const line of whatNext(ended.session_id, directory)) say(line)
   return ended.code
@@ -55,10 +56,21 @@ async function copyProject(files: Record<string, string>): Promise<string> {
   return directory
 }
 
-function sayStep(event: Progress, say: (line: string) => void): void {
-  if (event.type !== 'toolFinished') return
-  const mark = event.is_error ? 'failed' : 'ok'
-  say(`  ${event.call.name.padEnd(10)} ${describeCall(event.call, 50).padEnd(50)} ${mark}, ${duration(event.ms)}`)
+/** Tells each round's calls in their order when all of them have ended; they end in any. */
+function createTeller(say: (line: string) => void): (event: Progress) => void {
+  const finished = new Map<string, Extract<Progress, { type: 'toolFinished' }>>()
+  return (event) => {
+    if (event.type === 'toolFinished') finished.set(event.call.id, event)
+    if (event.type !== 'toolResults') return
+    for (const block of event.message.content) {
+      const one = block.type === 'tool_result' ? finished.get(block.tool_use_id) : undefined
+      if (one !== undefined) say(lineOf(one))
+    }
+  }
+}
+
+function lineOf({ call, is_error, ms }: Extract<Progress, { type: 'toolFinished' }>): string {
+  return `  ${call.name.padEnd(10)} ${describeCall(call, 50).padEnd(50)} ${is_error ? 'failed' : 'ok'}, ${duration(ms)}`
 }
 
 function whatNext(id: string, directory: string): string[] {

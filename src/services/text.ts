@@ -110,6 +110,8 @@ const TELLING = ['command', 'pattern', 'path', 'name', 'description', 'focus', '
  * the input as JSON.
  */
 export function describeCall(call: Pick<ToolUseBlock, 'input'>, columns = 200): string {
+  const todos = describeTodos(call.input?.todos)
+  if (todos !== null) return clip(printableLine(todos), columns)
   const telling = TELLING.flatMap((key) => {
     const value = call.input?.[key]
     return typeof value === 'string' && value !== '' ? [value] : []
@@ -117,6 +119,15 @@ export function describeCall(call: Pick<ToolUseBlock, 'input'>, columns = 200): 
   // A huge input is cut before it is cleaned: a whole file may stand in it.
   const whole = telling.length > 0 ? telling.join(' ') : (JSON.stringify(call.input ?? {}) ?? '')
   return clip(printableLine(whole.slice(0, 4 * columns)), columns)
+}
+
+/** @returns how far a todo list has got and what is under way; null where there is none */
+function describeTodos(todos: unknown): string | null {
+  if (!Array.isArray(todos)) return null
+  const items = todos as Array<{ content?: unknown; status?: unknown } | null>
+  const done = items.filter((item) => item?.status === 'completed').length
+  const current = items.find((item) => item?.status === 'in_progress')?.content
+  return `${done} of ${items.length} done${typeof current === 'string' ? `: ${current.slice(0, 400)}` : ''}`
 }
 
 /** @returns a duration in words: `0.3s`, `12s`, `2m 05s`, `1h 02m`. */

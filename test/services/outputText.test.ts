@@ -114,7 +114,9 @@ describe('describeCall', () => {
     expect(describeInput({ timeout: 5, command: 'cd a\n\tls \u001b[2J' })).toBe('cd a ls ␛[2J')
     expect(describeInput({ path: 'src', pattern: 'TODO' })).toBe('TODO src')
     expect(describeInput({ path: 'a.txt', content: 'x'.repeat(1e6) })).toBe('a.txt')
-    expect(describeInput({ todos: [1] })).toBe('{"todos":[1]}')
+    expect(describeInput({ todos: 'none' })).toBe('{"todos":"none"}')
+    expect(describeInput({ todos: [null, { content: 'x', status: 'completed' }] })).toBe('1 of 2 done')
+    expect(describeInput({ todos: [{ content: 'mend it', status: 'in_progress' }] })).toBe('0 of 1 done: mend it')
     expect(describeInput({ command: 'x'.repeat(1e6) }, 10)).toBe('xxxxxxxxx…')
   })
 
