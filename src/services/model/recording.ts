@@ -22,8 +22,8 @@ export interface RecordedCall {
   reply: RecordedReply
 }
 
-/** @returns what names a request in a recording: a hash over everything that is sent but the cache marks */
-export function requestHash(request: ModelRequest): string {
+/** @returns what names a request in a recording: a hash over what is sent but the model's name and the cache marks */
+export function requestHash({ model: _, ...request }: ModelRequest): string {
   const text = JSON.stringify(request, (key, value: unknown) => (key === 'cache_control' ? undefined : value))
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
