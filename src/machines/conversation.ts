@@ -2,7 +2,7 @@
  * The conversation: what the journal amounts to. Plain data; `fold.ts` makes it, guards and requests read it.
  */
 import type { Carried } from './carried.ts'
-import type { SavedResult, TurnLimits } from './journal.ts'
+import type { Denial, SavedResult, TurnLimits } from './journal.ts'
 import type { Shown } from './layers/results.ts'
 import type { Snip } from './layers/snip.ts'
 import { addUsage, type Message, NO_USAGE, type Usage, type UserBlock } from './messages.ts'
@@ -71,12 +71,6 @@ export interface Turn {
   compaction: CompactionState
   interrupted: string | null
   failure: Failure | null
-}
-
-export interface Denial {
-  tool_name: string
-  tool_use_id: string
-  tool_input: unknown
 }
 
 export interface Failure {

@@ -12,7 +12,6 @@ import {
   append,
   type Conversation,
   charge,
-  type Denial,
   EMPTY,
   type Failure,
   newTurn,
@@ -20,7 +19,7 @@ import {
   withTurn,
 } from './conversation.ts'
 import { tokensOfBlocks, tokensOfContext } from './estimate.ts'
-import type { ContextRecord, JournalRecord, ReplyRecord, TrimmedRecord, TurnLimits } from './journal.ts'
+import type { ContextRecord, Denial, JournalRecord, ReplyRecord, TrimmedRecord, TurnLimits } from './journal.ts'
 import { applyStep } from './layers/trim.ts'
 import {
   type AssistantBlock,
@@ -216,7 +215,7 @@ function takeResult(c: Conversation, record: ToolFinished): Conversation {
       : [...c.saved, { id: record.id, paths: record.saved, shown: 'preview' as const }]
   const noted = { ...next, saved, carried: noteCarried(c.carried, call, result) }
   return withTurn(added(noted, tokensOfBlocks([result])), {
-    denials: record.denied === true ? [...turn.denials, denialOf(call)] : turn.denials,
+    denials: [...turn.denials, ...(record.denied === true ? [denialOf(call)] : []), ...(record.denials ?? [])],
     compaction:
       call.name === 'compact' && !record.is_error
         ? { ...turn.compaction, due: { trigger: 'tool', focus: focusOf(call) } }

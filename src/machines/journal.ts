@@ -133,8 +133,17 @@ export interface ToolFinishedRecord {
   /** Model calls the tool itself made (subagents), summed. */
   usage?: Usage
   api_ms?: number
+  /** What was refused to the subagent; absent where nothing was. */
+  denials?: Denial[]
   /** Where the whole result is if `content` is only its beginning; none of them where it could not be written. */
   saved?: string[]
+}
+
+/** A call that was refused for lack of permission. */
+export interface Denial {
+  tool_name: string
+  tool_use_id: string
+  tool_input: unknown
 }
 
 /** Where the whole of a result is: paths relative to the working directory, its text first, then its images. */

@@ -8,15 +8,19 @@ import { createModel, type Model } from '../services/model/index.ts'
 import { checkBaseUrl } from '../services/model/key.ts'
 import { budgetOf, DEFAULT_MODEL, maxOutputOf } from '../services/model/prices.ts'
 import { createPermissions } from '../services/permissions/decide.ts'
-import type { Observe, Result, StorePort } from '../services/ports.ts'
-import type { RunDeps } from '../services/provide/deps.ts'
+import type { Observe, Result, RunTask, StorePort } from '../services/ports.ts'
+import type { RunParts } from '../services/provide/deps.ts'
+import { createSubagents, type Subagents } from '../services/provide/subagent.ts'
 import { type LoadedSettings, loadSettings, type Settings } from '../services/settings/index.ts'
 import { isTrusted } from '../services/settings/trust.ts'
+import { createSkills } from '../services/skills/index.ts'
 import { createStore } from '../services/store/index.ts'
 import { endAllGroups } from '../services/tools/bash.ts'
 import { compactTool } from '../services/tools/compact.ts'
 import { seenBefore } from '../services/tools/files/seenBefore.ts'
-import { createTools } from '../services/tools/registry.ts'
+import { loadSkillTool } from '../services/tools/loadSkill.ts'
+import { createTools, SUBAGENT_TOOLS } from '../services/tools/registry.ts'
+import { taskTool } from '../services/tools/task.ts'
 import { childEnv, credentials } from './credentials.ts'
 import { agentHome, existingDirectory, workingDirectory } from './directory.ts'
 import { findSession, openSession, type RunSession } from './session.ts'
@@ -26,7 +30,8 @@ const DEFAULT_MAX_TURNS = 250
 
 export interface Composed {
   session: RunSession
-  deps: Omit<RunDeps, 'recorder' | 'begin' | 'state' | 'now'>
+  deps: RunParts
+  subagents: Subagents
   /** USD so far; null where a model's price is not known. */
   spent: () => number | null
   close(): Promise<void>
@@ -57,14 +62,14 @@ export async function compose(
   const store = createStore({ home: agentHome(process.env), ...(uri !== null && { uri }), warn })
   const session = await holdSession(store, args, here)
   if (!session.ok) return closing(store, session)
-  const run = await assemble(common, args, here, settings.value, session.value, model.value, observe)
+  const run = await assemble(common, args, here, settings.value, session.value, store, model.value, observe)
   if (!run.ok) {
     await session.value.journal.release()
     return closing(store, run)
   }
   return {
     ok: true,
-    value: { ...run.value, close: () => closeAll(session.value, store, model.value) },
+    value: { ...run.value, close: () => closeAll(run.value.subagents, session.value, store, model.value) },
   }
 }
 
@@ -103,6 +108,7 @@ async function assemble(
   here: string,
   loaded: LoadedSettings,
   session: RunSession,
+  store: StorePort,
   model: Model,
   observe: Observe,
 ): Promise<Result<Omit<Composed, 'close'>>> {
@@ -115,37 +121,44 @@ async function assemble(
   const { settings, warnings } = applied.value
   for (const message of [...warnings, ...session.warnings]) warn(message)
   const name = args.model ?? settings.model ?? DEFAULT_MODEL
-  const tools = createTools({ more: [compactTool] })
+  const home = homedir()
+  const place = { cwd, home, agentHome: agentHome(process.env), trusted: isTrusted(agentHome(process.env), cwd) }
+  const skills = createSkills({ ...place, warn })
+  await skills.read()
+  const runTask: RunTask = (task) => subagents.run(task)
+  const tools = createTools({ more: [taskTool(runTask), loadSkillTool(skills), compactTool] })
+  const ownTools = createTools({ builtIn: SUBAGENT_TOOLS })
   const spending = createSpending(model)
-  return {
-    ok: true,
-    value: {
-      session,
-      spent: spending.total,
-      deps: {
-        session: { session_id: session.session_id, cwd, model: name },
-        limits: limitsOf(args, settings, name),
-        maxOutputTokens: settings.max_output_tokens ?? maxOutputOf(name),
-        context: createContext({
-          cwd,
-          tools: tools.specs(),
-          now: () => new Date(),
-          env: process.env,
-          home: homedir(),
-          appendSystemPrompt: args.appendSystemPrompt,
-          trusted: isTrusted(agentHome(process.env), cwd),
-          warn,
-          role: 'main',
-        }),
-        model: spending.model,
-        tools,
-        toolEnv: { cwd, childEnv: childEnv(process.env, settings.env), seen: seenBefore(session.entries) },
-        permissions: createPermissions({ cwd, yes: args.yes }),
-        outputs: createTaskOutputs(cwd),
-        observe,
+  const about = { ...place, now: () => new Date(), env: process.env, appendSystemPrompt: args.appendSystemPrompt }
+  const deps: RunParts = {
+    session: { session_id: session.session_id, cwd, model: name },
+    limits: limitsOf(args, settings, name),
+    maxOutputTokens: settings.max_output_tokens ?? maxOutputOf(name),
+    context: createContext({
+      ...about,
+      tools: tools.specs(),
+      warn,
+      role: 'main',
+      more: async () => {
+        const { entries, note } = await skills.read()
+        return { skills: entries, skillsNote: note, tools: tools.specs() }
       },
-    },
+    }),
+    model: spending.model,
+    tools,
+    toolEnv: { cwd, childEnv: childEnv(process.env, settings.env), seen: seenBefore(session.entries) },
+    permissions: createPermissions({ cwd, yes: args.yes, readable: skills.directories() }),
+    outputs: createTaskOutputs(cwd),
+    observe,
   }
+  const subagents = createSubagents({
+    parent: deps,
+    // The run itself has warned of whatever is wrong with these files.
+    context: createContext({ ...about, tools: ownTools.specs(), warn: () => {}, role: 'subagent' }),
+    tools: ownTools,
+    hold: (id) => store.hold(id),
+  })
+  return { ok: true, value: { session, spent: spending.total, deps, subagents } }
 }
 
 function limitsOf(args: RunArgs, settings: Settings, model: string): TurnLimits {
@@ -161,7 +174,8 @@ async function closing(store: StorePort, result: { ok: false; message: string })
   return result
 }
 
-async function closeAll(session: RunSession, store: StorePort, model: Model): Promise<void> {
+async function closeAll(subagents: Subagents, session: RunSession, store: StorePort, model: Model): Promise<void> {
+  await subagents.settled()
   model.close()
   await endAllGroups()
   await session.journal.release()

@@ -1,7 +1,7 @@
 /** The result of a run, from the conversation it ended with. */
 import type { Conversation } from '../machines/conversation.ts'
-import { NO_USAGE } from '../machines/messages.ts'
-import type { RunResult } from '../services/ports.ts'
+import { addUsage, NO_USAGE } from '../machines/messages.ts'
+import type { Delegated, RunResult } from '../services/ports.ts'
 
 export interface Ended {
   conversation: Conversation
@@ -9,6 +9,8 @@ export interface Ended {
   duration_ms: number
   /** USD; null where a model's price is not known. */
   cost: number | null
+  /** Of subagents that an interruption kept from the conversation. */
+  lost: Delegated
   /** Why the session could not be saved; the answer is delivered all the same, as an error (contract.md, 6). */
   storeFault: string | null
 }
@@ -29,12 +31,12 @@ export function resultOf(ended: Ended): RunResult {
     session_id: ended.session_id,
     num_turns: turn.calls,
     duration_ms: Math.round(ended.duration_ms),
-    duration_api_ms: Math.round(turn.api_ms),
+    duration_api_ms: Math.round(turn.api_ms + ended.lost.api_ms),
     stop_reason: turn.stop_reason,
-    usage: turn.usage,
+    usage: addUsage(turn.usage, ended.lost.usage),
     ...(turn.compaction.count > 0 && { compactions: turn.compaction.count }),
     total_cost_usd: ended.cost,
-    permission_denials: turn.denials,
+    permission_denials: [...turn.denials, ...ended.lost.denials],
   }
 }
 

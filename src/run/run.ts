@@ -108,6 +108,7 @@ async function runMachine(
     session_id: run.session.session_id,
     duration_ms: performance.now() - began,
     cost: run.spent(),
+    lost: run.subagents.lost(),
     storeFault: context.storeFault ?? recorder.fault(),
   })
   await output.finish(result)

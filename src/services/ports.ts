@@ -2,7 +2,7 @@
  * The signatures of the services, one section a folder. Folders do not import each other: they share these
  * types and the pure ones of `src/machines`, and `provide.ts` joins them.
  */
-import type { CallFailedRecord, JournalEntry, NewEntry, PromptRecord, ReplyRecord } from '../machines/journal.ts'
+import type { CallFailedRecord, Denial, JournalEntry, NewEntry, PromptRecord, ReplyRecord } from '../machines/journal.ts'
 import type {
   ImageBlock,
   Message,
@@ -60,10 +60,28 @@ export interface ModelPort {
 
 // ---- tools/ ----------------------------------------------------------------------------------------------
 
-/** What a tool gives back. `text` is what the model reads; an error says how to do it right. */
-export type ToolResult =
+/** What a tool gives back. `content` is what the model reads; an error says how to do it right. */
+export type ToolResult = (
   | { kind: 'ok'; content: string | Array<TextBlock | ImageBlock> }
   | { kind: 'error'; content: string }
+) & { delegated?: Delegated }
+
+/** What the model calls of a subagent came to: they count as the run's own. `api_ms`: milliseconds of waiting for the model. */
+export interface Delegated {
+  usage: Usage
+  api_ms: number
+  denials: Denial[]
+}
+
+/** One task for a subagent, and the id of the call that hands it on. */
+export interface Task {
+  description: string
+  id: string
+  signal: AbortSignal
+}
+
+/** Does a task to its end. @returns its answer, or an error that says how far it came */
+export type RunTask = (task: Task) => Promise<ToolResult>
 
 /** What the agent knows of a file by having read or written it. */
 export type SeenFile =
@@ -86,6 +104,8 @@ export interface ToolEnv {
   signal: AbortSignal
   /** Environment for child processes: the caller's without our keys. */
   childEnv: NodeJS.ProcessEnv
+  /** Id of the call that runs; the registry sets it. */
+  id?: string
   /** Kept by the file tools; a new Map() at the start of a conversation. */
   seen: SeenFiles
 }
@@ -214,8 +234,8 @@ export type Progress =
   /** The reply whose text was streamed so far broke and is asked for again: what was shown of it is void. */
   | { type: 'textDiscarded' }
   | { type: 'reply'; record: ReplyRecord; parent_tool_use_id: string | null }
-  | { type: 'toolStarted'; call: ToolUseBlock }
-  | { type: 'toolFinished'; call: ToolUseBlock; is_error: boolean; ms: number }
+  | { type: 'toolStarted'; call: ToolUseBlock; parent_tool_use_id?: string }
+  | { type: 'toolFinished'; call: ToolUseBlock; is_error: boolean; ms: number; parent_tool_use_id?: string }
   | { type: 'toolResults'; message: Message; parent_tool_use_id: string | null }
   | { type: 'retry'; attempt: number; delay_ms: number; status: number | null; error: string }
   | { type: 'compacted'; trigger: string; before_tokens: number; after_tokens: number }
@@ -239,7 +259,7 @@ export interface RunResult {
   /** Times the conversation was summarised in this run; absent where it was not. */
   compactions?: number
   total_cost_usd: number | null
-  permission_denials: Array<{ tool_name: string; tool_use_id: string; tool_input: unknown }>
+  permission_denials: Denial[]
 }
 
 export interface OutputPort {

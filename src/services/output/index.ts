@@ -136,16 +136,21 @@ function reportLoss(gone: Gone | null, result: RunResult, screen: Screen, label:
 
 /**
  * What of a subagent's run is for the parent's observers: its messages, calls, retries and warnings. Its text as it
- * comes and its states would pass for the parent's own.
+ * comes, its states and its compactions would pass for the parent's own.
+ * @param parent_tool_use_id the call that the subagent works for
  */
-export function observeSubagent(observe: Observe): Observe {
+export function observeSubagent(observe: Observe, parent_tool_use_id: string): Observe {
   return (event) => {
     switch (event.type) {
       case 'started':
       case 'state':
       case 'text':
       case 'textDiscarded':
+      case 'compacted':
         return
+      case 'toolStarted':
+      case 'toolFinished':
+        return observe({ ...event, parent_tool_use_id })
       default:
         observe(event)
     }

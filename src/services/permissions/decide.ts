@@ -5,22 +5,24 @@ import { isInside, realPathOf } from './paths.ts'
 /**
  * @param options.cwd the working directory as a real path
  * @param options.yes approve whatever would ask (`--yes`)
+ * @param options.readable more directories whose files may be read, as real paths: those of skills
  */
-export function createPermissions(options: { cwd: string; yes: boolean }): PermissionPort {
+export function createPermissions(options: { cwd: string; yes: boolean; readable?: string[] }): PermissionPort {
+  const readable = [options.cwd, ...(options.readable ?? [])]
   return {
     decide: async (call, effect) => {
-      const decision = await judge(options.cwd, call.name, effect)
+      const decision = await judge(readable, call.name, effect)
       return decision.kind === 'ask' && options.yes ? { kind: 'allow' } : decision
     },
   }
 }
 
-async function judge(cwd: string, tool: string, effect: CallEffect): Promise<Decision> {
+async function judge(readable: string[], tool: string, effect: CallEffect): Promise<Decision> {
   switch (effect.kind) {
     case 'none':
       return { kind: 'allow' }
     case 'read': {
-      const outside = await firstOutside(cwd, effect.paths)
+      const outside = await firstOutside(readable, effect.paths)
       return outside === null
         ? { kind: 'allow' }
         : ask(`${outside} is outside the working directory and reading there needs approval.`, tool)
@@ -32,8 +34,11 @@ async function judge(cwd: string, tool: string, effect: CallEffect): Promise<Dec
   }
 }
 
-async function firstOutside(cwd: string, paths: string[]): Promise<string | null> {
-  for (const path of paths) if (!isInside(cwd, await realPathOf(path))) return path
+async function firstOutside(readable: string[], paths: string[]): Promise<string | null> {
+  for (const path of paths) {
+    const real = await realPathOf(path)
+    if (!readable.some((directory) => isInside(directory, real))) return path
+  }
   return null
 }
 

@@ -3,6 +3,9 @@ import type { StateName, TurnLimits } from '../../machines/journal.ts'
 import type { ContextPort, ModelPort, Observe, PermissionPort, TaskOutputsPort, ToolEnv, ToolsPort } from '../ports.ts'
 import type { Recorder } from './recorder.ts'
 
+/** What a run has before its machine is made; its subagents share it. */
+export type RunParts = Omit<RunDeps, 'recorder' | 'begin' | 'state' | 'now'>
+
 export interface RunDeps {
   session: { session_id: string; cwd: string; model: string; parent?: { session_id: string; tool_use_id: string } }
   /** What begins the turn: new words, or the wish to carry on with an unfinished one. */

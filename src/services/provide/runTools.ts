@@ -5,11 +5,11 @@
 import type { ToolFinishedRecord } from '../../machines/journal.ts'
 import type { ToolResultBlock, ToolUseBlock } from '../../machines/messages.ts'
 import type { ToolsInput, ToolsOutcome } from '../../machines/outcomes.ts'
-import type { CheckedCall, ToolResult } from '../ports.ts'
+import type { CheckedCall, Delegated, ToolResult } from '../ports.ts'
 import type { RunDeps } from './deps.ts'
 import { keepLarge } from './largeResult.ts'
 
-type Finished = Pick<ToolFinishedRecord, 'content' | 'is_error' | 'denied' | 'saved'>
+type Finished = Omit<ToolFinishedRecord, 'type' | 'id' | 'ms'>
 
 export async function runTools(deps: RunDeps, input: ToolsInput, signal: AbortSignal): Promise<ToolsOutcome> {
   const checked = await Promise.all(input.calls.map((call) => deps.tools.check(call, deps.session.cwd)))
@@ -83,7 +83,14 @@ async function attempt(
   report({ type: 'toolStarted', record })
   deps.observe({ type: 'toolStarted', call })
   const result = await runSafely(checked, deps, signal)
-  return { ...(await keepLarge(deps, call.id, result.content)), is_error: result.kind === 'error' }
+  const kept = await keepLarge(deps, call.id, result.content)
+  return { ...kept, is_error: result.kind === 'error', ...costOf(result.delegated) }
+}
+
+function costOf(delegated: Delegated | undefined): Partial<Finished> {
+  if (delegated === undefined) return {}
+  const { usage, api_ms, denials } = delegated
+  return { usage, api_ms, ...(denials.length > 0 && { denials }) }
 }
 
 /** A tool that throws has a bug; the model gets it as an error and the loop goes on. */

@@ -94,7 +94,7 @@ function ready(tool: AnyTool, input: never, call: ToolUseBlock, cwd: string): Ch
     kind: 'ready',
     effect,
     plan: tool.plan?.(input, cwd) ?? { key: null },
-    run: (env) => safely(call.name, env, () => attributed(effect, env, () => tool.run(input, env))),
+    run: (env) => safely(call.name, env, () => attributed(effect, env, () => tool.run(input, { ...env, id: call.id }))),
   }
 }
 
