@@ -1,5 +1,6 @@
 /** A session as a person reads it: prompts, replies, calls with what came of them, in the order of the journal. */
 import type { JournalRecord, PromptRecord, ReplyRecord, ToolFinishedRecord } from '../machines/journal.ts'
+import type { RememberedRecord } from '../machines/memoryRecords.ts'
 import { isBlank, type ToolUseBlock, textOf } from '../machines/messages.ts'
 import type { LoadedSession, SessionHead } from '../services/ports.ts'
 import {
@@ -102,6 +103,12 @@ const ENDS_ROUND: ReadonlySet<JournalRecord['type']> = new Set([
   'turnEnded',
 ] as const)
 
+function rememberedNote({ files, consolidated }: RememberedRecord): string | null {
+  const kept = files.length === 0 ? [] : [`remembered: ${files.join(', ')}`]
+  const merged = consolidated === undefined ? [] : [`${consolidated.before} memories became ${consolidated.after}`]
+  return kept.length + merged.length === 0 ? null : [...kept, ...merged].join('; ')
+}
+
 /** @returns what is to be said of a record beside the conversation itself, null for most. */
 function noteOf(record: JournalRecord): string | null {
   switch (record.type) {
@@ -121,6 +128,12 @@ function noteOf(record: JournalRecord): string | null {
       return `conversation of ${tokens(record.before_tokens)} tokens summarised (${record.trigger})`
     case 'compactionFailed':
       return `the conversation could not be summarised: ${record.message}`
+    case 'recalled':
+      return record.memories.length === 0
+        ? null
+        : `with memories: ${record.memories.map(({ name }) => name).join(', ')}`
+    case 'remembered':
+      return rememberedNote(record)
     case 'interrupted':
       return `interrupted: ${record.reason}`
     case 'fault':

@@ -33,6 +33,25 @@ const faulted = (state: StateName, service: string) =>
     },
   }) as const
 
+/** Memory never fails a turn, not even by a bug of ours: the turn goes on without. */
+const recallFailed = {
+  type: 'recordOutcome',
+  params: ({ event }: { event: { error: unknown } }) => ({
+    in: 'recalling' as const,
+    records: [
+      { type: 'recalled' as const, memories: [], by: 'nobody' as const, calls: [], problem: describe(event.error) },
+    ],
+  }),
+} as const
+
+const rememberFailed = {
+  type: 'recordOutcome',
+  params: ({ event }: { event: { error: unknown } }) => ({
+    in: 'remembering' as const,
+    records: [{ type: 'remembered' as const, files: [], calls: [], problem: describe(event.error) }],
+  }),
+} as const
+
 export const agentMachine = agentSetup.createMachine({
   id: 'agent',
   initial: 'loadingContext',
@@ -99,6 +118,8 @@ export const agentMachine = agentSetup.createMachine({
             actions: [saved, ending('persisting', 'failed')],
           },
           { guard: 'hasOpenCalls', target: 'runningTool', actions: saved },
+          { guard: 'isRecallDue', target: 'recalling', actions: saved },
+          { guard: 'isRememberDue', target: 'remembering', actions: saved },
           { guard: 'isAnswered', target: 'persisting', reenter: true, actions: [saved, ending('persisting', 'done')] },
           { target: 'checkingBudget', actions: saved },
         ],
@@ -108,6 +129,23 @@ export const agentMachine = agentSetup.createMachine({
         },
       },
       on: { interrupt: { guard: 'isTurnOpen', actions: interrupting('persisting') } },
+    },
+    recalling: {
+      description: 'Chooses the memories of earlier sessions that go along with this turn.',
+      invoke: {
+        id: 'recall',
+        src: 'recall',
+        input: ({ context }) => ({ conversation: context.conversation }),
+        onDone: {
+          target: 'persisting',
+          actions: {
+            type: 'recordOutcome',
+            params: ({ event }) => ({ in: 'recalling', records: [event.output.record] }),
+          },
+        },
+        onError: { target: 'persisting', actions: recallFailed },
+      },
+      on: { interrupt: { target: 'persisting', actions: interrupting('recalling') } },
     },
     checkingBudget: {
       description: 'Every call is answered here, so nothing that follows can split a pair.',
@@ -191,6 +229,23 @@ export const agentMachine = agentSetup.createMachine({
         onError: faulted('runningTool', 'runTools'),
       },
       on: { interrupt: { target: 'persisting', actions: interrupting('runningTool') } },
+    },
+    remembering: {
+      description: 'Keeps what of the answered turn will matter in later sessions.',
+      invoke: {
+        id: 'remember',
+        src: 'remember',
+        input: ({ context }) => ({ conversation: context.conversation }),
+        onDone: {
+          target: 'persisting',
+          actions: {
+            type: 'recordOutcome',
+            params: ({ event }) => ({ in: 'remembering', records: [event.output.record] }),
+          },
+        },
+        onError: { target: 'persisting', actions: rememberFailed },
+      },
+      on: { interrupt: { target: 'persisting', actions: interrupting('remembering') } },
     },
     done: { type: 'final' },
     failed: { type: 'final' },

@@ -14,6 +14,10 @@ import type {
   LoadOutcome,
   PersistInput,
   PersistOutcome,
+  RecallInput,
+  RecallOutcome,
+  RememberInput,
+  RememberOutcome,
   ToolsInput,
   ToolsOutcome,
   TrimInput,
@@ -21,6 +25,7 @@ import type {
 } from './outcomes.ts'
 import { openCalls } from './round.ts'
 import { type TurnEnd, turnEnded } from './turnEnd.ts'
+import { isRecallDue, isRememberDue } from './turnMemory.ts'
 
 export interface AgentInput {
   /** `EMPTY` for a new session, the fold of its journal for one that goes on. */
@@ -66,6 +71,8 @@ export const agentSetup = setup({
   },
   actors: {
     loadContext: unprovided<LoadOutcome, LoadInput>('loadContext'),
+    recall: unprovided<RecallOutcome, RecallInput>('recall'),
+    remember: unprovided<RememberOutcome, RememberInput>('remember'),
     persist: unprovided<PersistOutcome, PersistInput>('persist'),
     callModel: unprovided<CallOutcome, CallInput>('callModel'),
     trim: unprovided<TrimOutcome, TrimInput>('trim'),
@@ -106,6 +113,8 @@ export const agentSetup = setup({
     wasInterrupted: ({ context }) => context.conversation.turn.interrupted !== null,
     hasFailure: ({ context }) => context.conversation.turn.failure !== null,
     hasOpenCalls: ({ context }) => openCalls(context.conversation.round).length > 0,
+    isRecallDue: ({ context }) => isRecallDue(context.conversation),
+    isRememberDue: ({ context }) => isRememberDue(context.conversation),
     isAnswered: ({ context }) => context.conversation.turn.status === 'answered',
     isOutOfTurns: ({ context: { conversation: c } }) => c.turn.calls >= c.turn.limits.max_turns,
     isCompactionAsked: ({ context }) => context.conversation.turn.compaction.due !== null,

@@ -7,6 +7,7 @@ import type { Shown } from './layers/results.ts'
 import type { Snip } from './layers/snip.ts'
 import { addUsage, type Message, NO_USAGE, type Usage, type UserBlock } from './messages.ts'
 import { type Round, resultsOf } from './round.ts'
+import type { TurnMemory } from './turnMemory.ts'
 
 export interface Session {
   session_id: string
@@ -42,6 +43,8 @@ export interface Conversation {
   repliesSinceTrim: number | null
   prompts: number
   firstPrompt: string
+  /** The last prompts as typed, the newest last. */
+  lastPrompts: string[]
   turn: Turn
 }
 
@@ -68,6 +71,7 @@ export interface Turn {
   usage: Usage
   api_ms: number
   denials: Denial[]
+  memory: TurnMemory
   compaction: CompactionState
   interrupted: string | null
   failure: Failure | null
@@ -113,10 +117,11 @@ export const EMPTY: Conversation = Object.freeze<Conversation>({
   repliesSinceTrim: null,
   prompts: 0,
   firstPrompt: '',
+  lastPrompts: [],
   turn: newTurn('none', NO_LIMITS),
 })
 
-export function newTurn(status: Turn['status'], limits: TurnLimits): Turn {
+export function newTurn(status: Turn['status'], limits: TurnLimits, hasMemory = false): Turn {
   return {
     status,
     limits,
@@ -127,6 +132,7 @@ export function newTurn(status: Turn['status'], limits: TurnLimits): Turn {
     usage: NO_USAGE,
     api_ms: 0,
     denials: [],
+    memory: { isOn: hasMemory, recalled: null, said: [], isKept: false },
     compaction: { due: null, reached: null, count: 0, emergencies: 0, emergency: 'none' },
     interrupted: null,
     failure: null,
@@ -135,6 +141,11 @@ export function newTurn(status: Turn['status'], limits: TurnLimits): Turn {
 
 export function withTurn(c: Conversation, change: Partial<Turn>): Conversation {
   return { ...c, turn: { ...c.turn, ...change } }
+}
+
+/** The next call is so many tokens longer, by estimate. */
+export function added(c: Conversation, tokens: number): Conversation {
+  return { ...c, weight: { ...c.weight, added: c.weight.added + tokens } }
 }
 
 export function charge(c: Conversation, usage: Usage, ms: number): Conversation {

@@ -19,6 +19,8 @@ const USUAL_STATE: Record<JournalRecord['type'], StateName> = {
   trimmed: 'trimming',
   compacted: 'compacting',
   compactionFailed: 'compacting',
+  recalled: 'recalling',
+  remembered: 'remembering',
   interrupted: 'calling',
   fault: 'calling',
   turnEnded: 'persisting',

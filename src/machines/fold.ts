@@ -9,6 +9,7 @@ import { nextInput } from './budget.ts'
 import { noteCarried } from './carried.ts'
 import { canCompact, shortenUnanswered, takeSummary, tooLong } from './compaction.ts'
 import {
+  added,
   append,
   type Conversation,
   charge,
@@ -19,14 +20,20 @@ import {
   withTurn,
 } from './conversation.ts'
 import { tokensOfBlocks, tokensOfContext } from './estimate.ts'
-import type { ContextRecord, Denial, JournalRecord, ReplyRecord, TrimmedRecord, TurnLimits } from './journal.ts'
+import type {
+  ContextRecord,
+  Denial,
+  JournalRecord,
+  PromptRecord,
+  ReplyRecord,
+  ResumedRecord,
+  TrimmedRecord,
+} from './journal.ts'
 import { applyStep } from './layers/trim.ts'
 import {
   type AssistantBlock,
-  type ImageBlock,
   isBlank,
   NO_USAGE,
-  type TextBlock,
   type ToolResultBlock,
   type ToolUseBlock,
   textOf,
@@ -34,6 +41,7 @@ import {
   wholeInput,
 } from './messages.ts'
 import { closeRound, finishCall, roundOf, startCall } from './round.ts'
+import { takeRecalled, takeRemembered, tokensOfMemory, withSaid } from './turnMemory.ts'
 
 /** @returns the conversation that a whole journal amounts to. */
 export function fold(records: Iterable<JournalRecord>, from: Conversation = EMPTY): Conversation {
@@ -50,9 +58,9 @@ export function step(c: Conversation, record: JournalRecord): Conversation {
       return { ...c, session: { session_id, cwd, model, ...(parent && { parent }) } }
     }
     case 'prompt':
-      return takePrompt(c, record.text, record.blocks, record.limits)
+      return takePrompt(c, record)
     case 'resumed':
-      return carryOn(c, record.limits)
+      return carryOn(c, record)
     case 'context':
       return takeContext(c, record)
     case 'reply':
@@ -73,6 +81,10 @@ export function step(c: Conversation, record: JournalRecord): Conversation {
         // What the model only wished for can fail without harm; a compaction that was needed cannot.
         failure: record.trigger === 'tool' ? null : failure(record.message),
       })
+    case 'recalled':
+      return takeRecalled(c, record)
+    case 'remembered':
+      return takeRemembered(c, record)
     case 'interrupted':
       return withTurn(c, { interrupted: record.reason })
     case 'fault':
@@ -96,47 +108,42 @@ function takeContext(c: Conversation, record: ContextRecord): Conversation {
   return added({ ...c, context: record.hash, weight: { ...c.weight, context } }, context - c.weight.context)
 }
 
-/** The next call is so many tokens longer, by estimate. */
-function added(c: Conversation, tokens: number): Conversation {
-  return { ...c, weight: { ...c.weight, added: c.weight.added + tokens } }
-}
-
 function takeTrim(c: Conversation, record: TrimmedRecord): Conversation {
   return { ...record.done.reduce(applyStep, c), repliesSinceTrim: 0 }
 }
 
-function takePrompt(
-  before: Conversation,
-  text: string,
-  blocks: Array<TextBlock | ImageBlock>,
-  limits: TurnLimits,
-): Conversation {
+/** Prompts that are kept to know what a short one ("go on") is about. */
+const LAST_PROMPTS = 3
+
+function takePrompt(before: Conversation, { text, blocks, limits, memory }: PromptRecord): Conversation {
   const words = blocks
     .filter((block) => block.type !== 'text' || !isBlank(block.text))
     .map((block) => wellFormed(block))
   const closed = { ...before, round: closeRound(before.round) }
   const c = before.turn.compaction.emergency === 'failed' ? shortenUnanswered(closed) : closed
   const pending = [...c.pending, ...words]
-  return added(
-    {
-      ...c,
-      pending,
-      request: pending,
-      prompts: c.prompts + 1,
-      firstPrompt: c.prompts === 0 ? text : c.firstPrompt,
-      turn: newTurn('open', limits),
-    },
-    tokensOfBlocks(words),
-  )
+  const next: Conversation = {
+    ...c,
+    pending,
+    request: pending,
+    prompts: c.prompts + 1,
+    firstPrompt: c.prompts === 0 ? text : c.firstPrompt,
+    lastPrompts: [...c.lastPrompts, text].slice(-LAST_PROMPTS),
+    turn: newTurn('open', limits, memory === true),
+  }
+  // The last turn's memories are in no request any more.
+  const tokens = tokensOfBlocks(words) - tokensOfMemory(before)
+  return added(withSaid(next, 'user', text), tokens)
 }
 
 /**
  * A turn whose answer was written but not its end needs no further call: it keeps the answer. A paused reply is
  * still to be gone on with, however often the run is started anew.
  */
-function carryOn(c: Conversation, limits: TurnLimits): Conversation {
+function carryOn(c: Conversation, { limits, memory: wanted }: ResumedRecord): Conversation {
   const { status, text, stop_reason } = c.turn
-  const turn = newTurn(status === 'answered' ? 'answered' : 'open', limits)
+  const memory = { ...c.turn.memory, isOn: wanted === true }
+  const turn = { ...newTurn(status === 'answered' ? 'answered' : 'open', limits), memory }
   const kept = status === 'answered' ? { text, stop_reason } : stop_reason === 'pause_turn' ? { stop_reason } : {}
   return { ...c, round: closeRound(c.round), turn: { ...turn, ...kept } }
 }
@@ -151,7 +158,7 @@ function takeReply(before: Conversation, record: ReplyRecord): Conversation {
   const over = round.length === 0 && record.stop_reason !== 'pause_turn'
   const next = content.length === 0 ? c : added({ ...settle(c, content), round }, tokensOfBlocks(content))
   const cutReplies = record.incomplete !== undefined && round.length > 0 ? c.turn.cutReplies + 1 : 0
-  return withTurn(next, {
+  return withTurn(withSaid(next, 'agent', turn.text), {
     ...turn,
     status: over ? 'answered' : 'open',
     cutReplies,

@@ -4,6 +4,7 @@
  * A record holds an outcome (a reply, a tool's result), never what can be derived from earlier ones (a
  * request). `conversation.ts` folds records into the conversation; `replay.ts` folds them through the machine.
  */
+import type { RecalledRecord, RememberedRecord } from './memoryRecords.ts'
 import type { AssistantBlock, ImageBlock, TextBlock, ToolSpec, Usage } from './messages.ts'
 
 /** Raised when a record's meaning changes; an entry of a higher version is not read (contract.md, 6). */
@@ -12,12 +13,14 @@ export const JOURNAL_VERSION = 1
 /** The states of the statechart, as entries, traces and diagrams name them. */
 export type StateName =
   | 'loadingContext'
+  | 'recalling'
   | 'persisting'
   | 'checkingBudget'
   | 'trimming'
   | 'compacting'
   | 'calling'
   | 'runningTool'
+  | 'remembering'
   | 'done'
   | 'failed'
   | 'cancelled'
@@ -46,6 +49,8 @@ export type JournalRecord =
   | TrimmedRecord
   | CompactedRecord
   | CompactionFailedRecord
+  | RecalledRecord
+  | RememberedRecord
   | InterruptedRecord
   | FaultRecord
   | TurnEndedRecord
@@ -67,6 +72,8 @@ export interface PromptRecord {
   blocks: Array<TextBlock | ImageBlock>
   cwd: string
   limits: TurnLimits
+  /** Long-term memory is on for this turn. */
+  memory?: true
 }
 
 /** An unfinished turn is carried on without a new prompt. */
@@ -74,6 +81,7 @@ export interface ResumedRecord {
   type: 'resumed'
   cwd: string
   limits: TurnLimits
+  memory?: true
 }
 
 /** What bounds a turn. Recorded, so that a replay decides as the run did whatever the settings say by then. */

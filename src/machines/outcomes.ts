@@ -18,6 +18,7 @@ import type {
   ToolStartedRecord,
   TrimmedRecord,
 } from './journal.ts'
+import type { RecalledRecord, RememberedRecord } from './memoryRecords.ts'
 import type { ToolUseBlock } from './messages.ts'
 
 /** `loadContext`: the prompt with what it mentions (after `opened` in a new session), or why the run cannot begin. */
@@ -32,6 +33,12 @@ export type CallOutcome = { kind: 'replied'; record: ReplyRecord } | { kind: 'ca
 export type CompactOutcome =
   | { kind: 'compacted'; record: CompactedRecord }
   | { kind: 'compactionFailed'; record: CompactionFailedRecord }
+
+/** `recall`: the memories of the turn. */
+export type RecallOutcome = { kind: 'recalled'; record: RecalledRecord }
+
+/** `remember`: what was kept of the turn. */
+export type RememberOutcome = { kind: 'remembered'; record: RememberedRecord }
 
 /** `trim`: what the cheap layers did. */
 export type TrimOutcome = { kind: 'trimmed'; record: TrimmedRecord }
@@ -57,6 +64,12 @@ export type AgentEvent = ServiceEvent | UserEvent
 export type Report = (event: ServiceEvent) => void
 
 export interface LoadInput {
+  conversation: Conversation
+}
+export interface RecallInput {
+  conversation: Conversation
+}
+export interface RememberInput {
   conversation: Conversation
 }
 export interface CallInput {

@@ -1,11 +1,12 @@
 /** From the conversation to the messages of a request. Requests are derived, never stored. Pure. */
 import { append, type Conversation, unanswered } from './conversation.ts'
 import type { Message, TextBlock, UserBlock } from './messages.ts'
+import { withRecalled } from './recalled.ts'
 import { resultsOf } from './round.ts'
 
 /** @returns the messages of the next turn's request. Valid by construction where no call is open (contract.md, 4). */
 export function requestMessages(c: Conversation): Message[] {
-  return append(c.messages, 'user', unanswered(c))
+  return withRecalled(c, append(c.messages, 'user', unanswered(c)))
 }
 
 /**
@@ -19,7 +20,9 @@ export function summarised(c: Conversation, kept = 0): Message[] {
 
 /** @returns the messages of a request for a summary: what it is about, and what asks for it at the end */
 export function summaryMessages(c: Conversation, ask: TextBlock, kept = 0): Message[] {
-  return append(summarised(c, kept), 'user', [ask])
+  // Of a turn under way the request is the one that the server has in its cache.
+  const about = c.pending.length === 0 ? withRecalled(c, summarised(c, kept)) : summarised(c, kept)
+  return append(about, 'user', [ask])
 }
 
 /**

@@ -20,9 +20,11 @@ import { compactTool } from '../services/tools/compact.ts'
 import { seenBefore } from '../services/tools/files/seenBefore.ts'
 import { loadSkillTool } from '../services/tools/loadSkill.ts'
 import { createTools, SUBAGENT_TOOLS } from '../services/tools/registry.ts'
+import { rememberTool } from '../services/tools/remember.ts'
 import { taskTool } from '../services/tools/task.ts'
 import { childEnv, credentials } from './credentials.ts'
 import { agentHome, existingDirectory, workingDirectory } from './directory.ts'
+import { openMemory } from './memory.ts'
 import { findSession, openSession, type RunSession } from './session.ts'
 import { createSpending } from './spending.ts'
 
@@ -126,14 +128,17 @@ async function assemble(
   const skills = createSkills({ ...place, warn })
   await skills.read()
   const runTask: RunTask = (task) => subagents.run(task)
-  const tools = createTools({ more: [taskTool(runTask), loadSkillTool(skills), compactTool] })
-  const ownTools = createTools({ builtIn: SUBAGENT_TOOLS })
+  const maxOutputTokens = settings.max_output_tokens ?? maxOutputOf(name)
   const spending = createSpending(model)
+  const memory = openMemory({ cwd, settings, model: spending.model, name, maxOutputTokens, warn })
+  const more = [taskTool(runTask), loadSkillTool(skills), compactTool, ...(memory ? [rememberTool(memory.notes)] : [])]
+  const tools = createTools({ more })
+  const ownTools = createTools({ builtIn: SUBAGENT_TOOLS })
   const about = { ...place, now: () => new Date(), env: process.env, appendSystemPrompt: args.appendSystemPrompt }
   const deps: RunParts = {
     session: { session_id: session.session_id, cwd, model: name },
     limits: limitsOf(args, settings, name),
-    maxOutputTokens: settings.max_output_tokens ?? maxOutputOf(name),
+    maxOutputTokens,
     context: createContext({
       ...about,
       tools: tools.specs(),
@@ -141,7 +146,8 @@ async function assemble(
       role: 'main',
       more: async () => {
         const { entries, note } = await skills.read()
-        return { skills: entries, skillsNote: note, tools: tools.specs() }
+        const index = (await memory?.notes.index()) ?? ''
+        return { skills: entries, skillsNote: note, tools: tools.specs(), memory: index }
       },
     }),
     model: spending.model,
@@ -149,6 +155,7 @@ async function assemble(
     toolEnv: { cwd, childEnv: childEnv(process.env, settings.env), seen: seenBefore(session.entries) },
     permissions: createPermissions({ cwd, yes: args.yes, readable: skills.directories() }),
     outputs: createTaskOutputs(cwd),
+    ...(memory && { memory }),
     observe,
   }
   const subagents = createSubagents({

@@ -2,7 +2,14 @@
  * The signatures of the services, one section a folder. Folders do not import each other: they share these
  * types and the pure ones of `src/machines`, and `provide.ts` joins them.
  */
-import type { CallFailedRecord, Denial, JournalEntry, NewEntry, PromptRecord, ReplyRecord } from '../machines/journal.ts'
+import type {
+  CallFailedRecord,
+  Denial,
+  JournalEntry,
+  NewEntry,
+  PromptRecord,
+  ReplyRecord,
+} from '../machines/journal.ts'
 import type {
   ImageBlock,
   Message,
@@ -12,6 +19,8 @@ import type {
   ToolUseBlock,
   Usage,
 } from '../machines/messages.ts'
+
+import type { Memory } from './memoryPorts.ts'
 
 /** An expected failure is a value: one sentence that says what to do next. */
 export type Result<T> = { ok: true; value: T } | { ok: false; message: string }
@@ -42,6 +51,8 @@ export interface ModelRequest {
   messages: Message[]
   /** Absent in normal calls: a changed choice throws away the cached messages. */
   tool_choice?: { type: 'none' }
+  /** What the reply must look like, for servers that know it. */
+  output_config?: { format: { type: 'json_schema'; schema: Record<string, unknown> } }
 }
 
 export type ModelOutcome = { kind: 'replied'; record: ReplyRecord } | { kind: 'callFailed'; record: CallFailedRecord }
@@ -238,6 +249,12 @@ export type Progress =
   | { type: 'toolFinished'; call: ToolUseBlock; is_error: boolean; ms: number; parent_tool_use_id?: string }
   | { type: 'toolResults'; message: Message; parent_tool_use_id: string | null }
   | { type: 'retry'; attempt: number; delay_ms: number; status: number | null; error: string }
+  /** Written to `.memory`: the new files with their descriptions, and whether all were put in order. */
+  | {
+      type: 'remembered'
+      memories: Array<Pick<Memory, 'file' | 'description'>>
+      consolidated?: { before: number; after: number }
+    }
   | { type: 'compacted'; trigger: string; before_tokens: number; after_tokens: number }
   | { type: 'warning'; message: string }
 

@@ -13,6 +13,10 @@ import type {
   LoadOutcome,
   PersistInput,
   PersistOutcome,
+  RecallInput,
+  RecallOutcome,
+  RememberInput,
+  RememberOutcome,
   ToolsInput,
   ToolsOutcome,
   TrimInput,
@@ -23,6 +27,8 @@ import { compact } from './provide/compact.ts'
 import type { RunDeps } from './provide/deps.ts'
 import { loadContext } from './provide/loadContext.ts'
 import { persist } from './provide/persist.ts'
+import { recall } from './provide/recall.ts'
+import { remember } from './provide/remember.ts'
 import { runTools } from './provide/runTools.ts'
 import { trim } from './provide/trim.ts'
 
@@ -31,6 +37,8 @@ export function provideServices(deps: RunDeps) {
   return agentMachine.provide({
     actors: {
       loadContext: fromPromise<LoadOutcome, LoadInput>(({ input }) => loadContext(deps, input)),
+      recall: fromPromise<RecallOutcome, RecallInput>(({ input, signal }) => recall(deps, input, signal)),
+      remember: fromPromise<RememberOutcome, RememberInput>(({ input, signal }) => remember(deps, input, signal)),
       persist: fromPromise<PersistOutcome, PersistInput>(({ input }) => persist(deps, input)),
       callModel: fromPromise<CallOutcome, CallInput>(({ input, signal }) => callModel(deps, input, signal)),
       trim: fromPromise<TrimOutcome, TrimInput>(({ input, signal }) => trim(deps, input, signal)),

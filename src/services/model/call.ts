@@ -66,7 +66,7 @@ export function createCaller(settled: Settled): { call: ModelPort['call']; close
 }
 
 /** The body as it goes over the wire. The order of the keys is fixed: servers cache by exact prefix. */
-function bodyOf({ model, max_tokens, system, tools, messages, tool_choice }: ModelRequest): string {
+function bodyOf({ model, max_tokens, system, tools, messages, tool_choice, output_config }: ModelRequest): string {
   return JSON.stringify({
     model,
     max_tokens,
@@ -74,6 +74,7 @@ function bodyOf({ model, max_tokens, system, tools, messages, tool_choice }: Mod
     ...(tools.length === 0 ? {} : { tools }),
     ...(tool_choice === undefined || tools.length === 0 ? {} : { tool_choice }),
     messages,
+    ...(output_config === undefined ? {} : { output_config }),
     stream: true,
   })
 }

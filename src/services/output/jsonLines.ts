@@ -84,6 +84,7 @@ function streamLine(event: Progress): object | null {
     case 'textDiscarded':
     case 'toolStarted':
     case 'toolFinished':
+    case 'remembered':
     case 'warning':
       return null
     default:

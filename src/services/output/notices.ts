@@ -7,10 +7,18 @@ import { duration, printable, printableLine, tokens } from '../text.ts'
 /** @returns the line for an event that must be seen in every format, null for the others. */
 export function notice(event: Progress, colors: Colors): string | null {
   if (event.type === 'warning') return `${colors.yellow('warning:')} ${printable(event.message).trimEnd()}`
+  if (event.type === 'remembered') return rememberedLine(event, colors)
   if (event.type !== 'retry') return null
   const status = event.status === null || event.error.includes(String(event.status)) ? '' : `${event.status} `
   const reason = `${status}${printableLine(event.error)}`
   return `${colors.yellow('retry')} ${event.attempt} in ${duration(event.delay_ms)}: ${reason}`
+}
+
+/** Files were written that nobody asked for in so many words: that is said in every format. */
+function rememberedLine({ memories, consolidated }: Progress & { type: 'remembered' }, colors: Colors): string {
+  const kept = memories.map(({ file, description }) => `${description} (.memory/${file})`)
+  const merged = consolidated === undefined ? [] : [`${consolidated.before} memories became ${consolidated.after}`]
+  return `${colors.cyan('remembered:')} ${printableLine([...kept, ...merged].join('; '))}`
 }
 
 /** @returns a line for each error of a failed run. */

@@ -33,11 +33,13 @@ const SPINNER = ['-', '\\', '|', '/']
 /** The machine's states in words; `runningTool` names its tools instead. */
 const STATES: Readonly<Record<string, string>> = {
   loadingContext: 'reading context',
+  recalling: 'choosing memories',
   checkingBudget: 'checking the budget',
   compacting: 'summarising the conversation',
   calling: 'thinking',
   runningTool: 'running tools',
   persisting: 'saving',
+  remembering: 'remembering',
 }
 
 export function createProgressView(options: ProgressOptions): ProgressView {
@@ -94,6 +96,7 @@ export function createProgressView(options: ProgressOptions): ProgressView {
         screen.line(colors.dim(`~ conversation summarised: ${size} (${printableLine(event.trigger)})`))
         return
       }
+      case 'remembered':
       case 'warning':
         return
       default:

@@ -1,10 +1,17 @@
 /** What one run of the machine works with. */
 import type { StateName, TurnLimits } from '../../machines/journal.ts'
+import type { MemoryPort, SideCallsPort } from '../memoryPorts.ts'
 import type { ContextPort, ModelPort, Observe, PermissionPort, TaskOutputsPort, ToolEnv, ToolsPort } from '../ports.ts'
 import type { Recorder } from './recorder.ts'
 
 /** What a run has before its machine is made; its subagents share it. */
 export type RunParts = Omit<RunDeps, 'recorder' | 'begin' | 'state' | 'now'>
+
+/** Long-term memory and the side calls that it asks. */
+export interface RunMemory {
+  notes: MemoryPort
+  sideCalls: SideCallsPort
+}
 
 export interface RunDeps {
   session: { session_id: string; cwd: string; model: string; parent?: { session_id: string; tool_use_id: string } }
@@ -18,6 +25,8 @@ export interface RunDeps {
   toolEnv: Omit<ToolEnv, 'signal'>
   permissions: PermissionPort
   outputs: TaskOutputsPort
+  /** Absent where memory is off, and for subagents. */
+  memory?: RunMemory
   recorder: Recorder
   observe: Observe
   /** The machine's state now, for records that a service writes while it works. */

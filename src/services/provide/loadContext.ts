@@ -10,9 +10,12 @@ export async function loadContext(deps: RunDeps, { conversation }: LoadInput): P
   const { session, begin, limits } = deps
   const { cwd } = session
   if (begin.kind === 'resume' && !isUnfinished(conversation)) return { kind: 'unloadable', message: FINISHED }
-  if (begin.kind === 'resume') return { kind: 'loaded', records: [{ type: 'resumed', cwd, limits }] }
+  // A subagent's turn is a part of its parent's, which remembers.
+  const isOn = session.parent === undefined && deps.memory?.notes.isOn() === true
+  const memory = isOn && { memory: true as const }
+  if (begin.kind === 'resume') return { kind: 'loaded', records: [{ type: 'resumed', cwd, limits, ...memory }] }
   const blocks = await deps.context.expandPrompt(begin.text, begin.extra)
-  const prompt: PromptRecord = { type: 'prompt', text: begin.text, blocks, cwd, limits }
+  const prompt: PromptRecord = { type: 'prompt', text: begin.text, blocks, cwd, limits, ...memory }
   if (conversation.session !== null) return { kind: 'loaded', records: [prompt] }
   const opened: OpenedRecord = { type: 'opened', ...session }
   return { kind: 'loaded', records: [opened, prompt] }

@@ -1,0 +1,57 @@
+/** What long-term memory has to do with a turn: what goes along with it, and what is kept of it. Pure. */
+import { added, type Conversation, charge, withTurn } from './conversation.ts'
+import { tokensOfBlocks } from './estimate.ts'
+import type { RecalledMemory, RecalledRecord, RememberedRecord, SideCallNote } from './memoryRecords.ts'
+import { isBlank } from './messages.ts'
+import { recalledBlock } from './recalled.ts'
+
+export interface TurnMemory {
+  isOn: boolean
+  /** What goes along with each request of the turn; null before it was chosen. */
+  recalled: RecalledMemory[] | null
+  /** What was said, whatever was compacted since; no tool output. Empty where memory is off. */
+  said: Said[]
+  /** What is worth keeping of the turn was kept. */
+  isKept: boolean
+}
+
+export interface Said {
+  who: 'user' | 'agent'
+  text: string
+}
+
+/** @returns whether the turn's words are still to be answered and no memories were chosen for them */
+export function isRecallDue({ pending, turn: { status, memory } }: Conversation): boolean {
+  return status === 'open' && memory.isOn && memory.recalled === null && pending.length > 0
+}
+
+/** @returns whether the turn was answered, and nobody has looked at what is worth keeping of it. */
+export function isRememberDue({ turn: { status, memory } }: Conversation): boolean {
+  return status === 'answered' && memory.isOn && !memory.isKept
+}
+
+/** @returns the conversation with more of the turn's words, where memory is on and will look at them. */
+export function withSaid(c: Conversation, who: Said['who'], text: string): Conversation {
+  const { memory } = c.turn
+  if (!memory.isOn || isBlank(text)) return c
+  return withTurn(c, { memory: { ...memory, said: [...memory.said, { who, text }] } })
+}
+
+export function takeRecalled(c: Conversation, { memories, calls }: RecalledRecord): Conversation {
+  const next = withTurn(chargeAll(c, calls), { memory: { ...c.turn.memory, recalled: memories } })
+  return added(next, tokensOfMemory(next))
+}
+
+export function takeRemembered(c: Conversation, { calls }: RememberedRecord): Conversation {
+  return withTurn(chargeAll(c, calls), { memory: { ...c.turn.memory, isKept: true } })
+}
+
+/** @returns the estimated tokens that the turn's memories add to each of its requests. */
+export function tokensOfMemory({ turn }: Conversation): number {
+  const block = recalledBlock(turn.memory.recalled ?? [])
+  return block === null ? 0 : tokensOfBlocks([block])
+}
+
+function chargeAll(c: Conversation, calls: readonly SideCallNote[]): Conversation {
+  return calls.reduce((charged, { usage, ms }) => charge(charged, usage, ms), c)
+}

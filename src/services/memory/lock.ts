@@ -1,0 +1,72 @@
+/** One writer at a time in `.memory`, among all agents that work in the project. */
+import { closeSync, openSync, readFileSync, statSync, unlinkSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { codeOf } from './folder.ts'
+
+const LOCK = '.lock'
+/** Writing a folder of notes takes milliseconds. */
+const WAIT_MS = 5_000
+const PAUSE_MS = 20
+/** A lock this old belongs to nobody, also where its owner's number was given to another process. */
+const STALE_MS = 30_000
+
+/**
+ * Runs `work` while no other agent writes.
+ * @param folder real path of `.memory`
+ * @throws a sentence where another agent holds the folder for too long, and whatever `work` throws
+ */
+export async function whileLocked<T>(folder: string, work: () => T | Promise<T>): Promise<T> {
+  const path = join(folder, LOCK)
+  const until = Date.now() + WAIT_MS
+  while (!take(path)) {
+    if (isStale(path)) remove(path)
+    else if (Date.now() > until) throw new Error(`another agent is writing to ${folder}; try again`)
+    else await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+  }
+  try {
+    return await work()
+  } finally {
+    remove(path)
+  }
+}
+
+function take(path: string): boolean {
+  try {
+    const fd = openSync(path, 'wx', 0o600)
+    writeSync(fd, String(process.pid))
+    closeSync(fd)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+function isStale(path: string): boolean {
+  try {
+    const owner = Number(readFileSync(path, 'utf8'))
+    const age = Date.now() - statSync(path).mtimeMs
+    // Between its making and the writing of the number a lock is empty.
+    return age > STALE_MS || (Number.isSafeInteger(owner) && owner > 0 && !isAlive(owner))
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false
+    throw error
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return codeOf(error) === 'EPERM'
+  }
+}
+
+function remove(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
+}
