@@ -35,6 +35,7 @@ export type FlagName = keyof typeof FLAGS
 export const COMMANDS: Record<string, string> = {
   'sessions [show|export|rm <id>]': 'list, show, export or remove sessions (--all, --json)',
   config: 'show each effective setting and where it comes from (--json)',
+  skills: 'list skills, where they come from and what is wrong with them (--json)',
   demo: 'mend a small broken project with a recorded model; no key needed',
 }
 

@@ -19,6 +19,10 @@ export async function runCommand(command: Command): Promise<number> {
       const { configCommand } = await import('./config.ts')
       return configCommand({ json: command.common.format === 'json', settings: command.common.settings }, { home, cwd })
     }
+    case 'skills': {
+      const { skillsCommand } = await import('./skills.ts')
+      return skillsCommand({ json: command.common.format === 'json', input: command.input }, { home, cwd })
+    }
     case 'demo': {
       const { demo } = await import('./demo.ts')
       return demo(command.common)
