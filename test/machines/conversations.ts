@@ -13,7 +13,7 @@ import { type AssistantBlock, type Message, NO_USAGE, type ToolResultBlock } fro
 export const SMALL: Policy = {
   ...POLICY,
   largeResult: 3_000,
-  messages: { most: 9, head: 3, tail: 6 },
+  messages: { most: 10, head: 3, tail: 7 },
   old: { rounds: 2, result: 120 },
 }
 
@@ -23,7 +23,7 @@ export type Act =
   | { act: 'round'; text: boolean; thinking: boolean; results: number[]; image: boolean; tool: string }
   | { act: 'answer' }
   | { act: 'layer'; layer: TrimStep['layer']; diskFull: boolean }
-  | { act: 'compaction'; emergency: boolean }
+  | { act: 'compaction'; emergency: boolean; tail?: number }
 
 const size = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 400 }) },
@@ -40,6 +40,12 @@ const round = fc.record({
   tool: fc.constantFrom('bash', 'bash', 'bash', 'load_skill', 'todo_write'),
 })
 
+const compaction = fc.record({
+  act: fc.constant('compaction' as const),
+  emergency: fc.boolean(),
+  tail: fc.double({ min: 0, max: 1, noNaN: true }),
+})
+
 export const acts: fc.Arbitrary<Act[]> = fc.array(
   fc.oneof(
     { weight: 2, arbitrary: fc.record({ act: fc.constant('prompt' as const), image: fc.boolean() }) },
@@ -53,7 +59,7 @@ export const acts: fc.Arbitrary<Act[]> = fc.array(
         diskFull: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
       }),
     },
-    { weight: 1, arbitrary: fc.record({ act: fc.constant('compaction' as const), emergency: fc.boolean() }) },
+    { weight: 1, arbitrary: compaction },
   ),
   { minLength: 5, maxLength: 40 },
 )
@@ -65,6 +71,8 @@ export interface Lived {
   disk: Map<string, string>
   /** Every result since the last compaction by its id, as the tool gave it. */
   results: Map<string, ToolResultBlock['content']>
+  /** The words of the last prompt. */
+  asked: string
 }
 
 const PIXEL = {
@@ -75,7 +83,7 @@ const LIMITS = { max_turns: 99, input_tokens: 50_000 }
 
 export function born(): Lived {
   const records: JournalRecord[] = [{ type: 'opened', session_id: 's', cwd: '/d', model: 'm' }]
-  return { records, conversation: fold(records), disk: new Map(), results: new Map() }
+  return { records, conversation: fold(records), disk: new Map(), results: new Map(), asked: '' }
 }
 
 /** @returns the session after one more act; acts that do not fit here change nothing */
@@ -86,7 +94,9 @@ export function live(lived: Lived, act: Act, n: number): Lived {
       if (c.turn.status === 'open' && c.round.length > 0) return lived
       const text = { type: 'text' as const, text: `REQUEST-${n} do something` }
       const blocks = act.image ? [text, PIXEL] : [text]
-      return recorded(lived, [{ type: 'prompt', text: text.text, blocks, cwd: '/d', limits: LIMITS }])
+      return recorded({ ...lived, asked: text.text }, [
+        { type: 'prompt', text: text.text, blocks, cwd: '/d', limits: LIMITS },
+      ])
     }
     case 'round':
       return c.turn.status === 'open' && c.prompts > 0 ? rounded(lived, act, n) : lived
@@ -95,7 +105,7 @@ export function live(lived: Lived, act: Act, n: number): Lived {
     case 'layer':
       return c.turn.status === 'open' ? layered(lived, act.layer, act.diskFull) : lived
     case 'compaction':
-      return c.turn.status === 'open' && c.messages.length > 1 ? compacted(lived, act.emergency, n) : lived
+      return c.turn.status === 'open' && c.messages.length > 1 ? compacted(lived, act, n) : lived
   }
 }
 
@@ -129,9 +139,14 @@ function rounded(lived: Lived, act: Extract<Act, { act: 'round' }>, n: number): 
   return { ...recorded(asked, finished), results }
 }
 
+/** Long, so that the words that name it are longer than a result that may stay. */
+export function pathOf(id: string): string {
+  return `files/${'long-'.repeat(30)}${id}.txt`
+}
+
 function save(disk: Map<string, string>, { id, content, paths }: Wanted): SavedResult {
   if (paths !== null) return { id, paths }
-  const path = `files/${id}.txt`
+  const path = pathOf(id)
   disk.set(path, JSON.stringify(content))
   return { id, paths: [path] }
 }
@@ -154,9 +169,16 @@ function linesOf(messages: Message[]): string {
   return messages.map((message) => `${JSON.stringify(message)}\n`).join('')
 }
 
-function compacted(lived: Lived, emergency: boolean, n: number): Lived {
+type Compaction = Extract<Act, { act: 'compaction' }>
+
+/** An emergency keeps what its plan says or, more of them than a plan would, a tail of any length. */
+function compacted(lived: Lived, { emergency, tail = 0 }: Compaction, n: number): Lived {
   const disk = new Map(lived.disk)
-  const { kept, shorten } = emergency ? planEmergency(lived.conversation) : { kept: 0, shorten: [] }
+  const { messages } = lived.conversation
+  const plan = planEmergency(lived.conversation)
+  const from = messages.findIndex(({ role }, at) => role === 'assistant' && at >= messages.length * (1 - tail))
+  const kept = !emergency ? 0 : from < 0 ? plan.kept : messages.length - from
+  const shorten = emergency ? plan.shorten : []
   const shortened = shorten.map((wanted) => save(disk, wanted))
   const after = recorded(lived, [
     {

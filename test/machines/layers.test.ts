@@ -8,7 +8,7 @@ import type { AssistantBlock, Message, ToolResultBlock, UserBlock } from '../../
 import { requestMessages, summaryMessages, withCacheMarks } from '../../src/machines/request.ts'
 import { summaryRequest } from '../../src/machines/summary.ts'
 import { validateRequest } from '../support/validateRequest.ts'
-import { type Act, acts, born, type Lived, layered, live, longConversation, SMALL } from './conversations.ts'
+import { type Act, acts, born, type Lived, layered, live, longConversation, pathOf, SMALL } from './conversations.ts'
 
 type Block = UserBlock | AssistantBlock
 
@@ -29,7 +29,7 @@ function isKept(lived: Lived, id: string, content: ToolResultBlock['content']): 
   return [...seen, ...gone].some((block) => {
     if (block.type !== 'tool_result' || block.tool_use_id !== id) return false
     if (JSON.stringify(block.content) === JSON.stringify(content)) return true
-    const path = `files/${id}.txt`
+    const path = pathOf(id)
     return JSON.stringify(block.content).includes(path) && lived.disk.get(path) === JSON.stringify(content)
   })
 }
@@ -47,22 +47,15 @@ function breaches(lived: Lived): string[] {
     if (refused !== null) found.push(refused)
     const notAsked = c.messages.length > 0 ? refusal(summaryMessages(c, summaryRequest(null))) : null
     if (notAsked !== null) found.push(`summary: ${notAsked}`)
-    const said = requestMessages(c).filter(({ role }) => role === 'user')
-    for (const block of c.request) {
-      const times = said.flatMap(({ content }) => content as unknown[]).filter((one) => same(one, block)).length
-      if (block.type === 'text' && block.text.startsWith('REQUEST') && times !== 1)
-        found.push(`the request is there ${times} times`)
-    }
+    const texts = requestMessages(c).flatMap(({ content }): Block[] => content)
+    const times = texts.filter((block) => block.type === 'text' && block.text === lived.asked).length
+    if (times !== 1) found.push(`the request is there ${times} times`)
   }
   for (const [id, content] of lived.results) {
     const isImageGone = typeof content !== 'string' && c.compactions > 0
     if (!isKept(lived, id, content) && !isImageGone) found.push(`${id} is lost: ${textOf(content).slice(0, 20)}`)
   }
   return found
-}
-
-function same(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b)
 }
 
 function lifeOf(script: Act[]): { lived: Lived; found: string[] } {
