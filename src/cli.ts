@@ -1,6 +1,7 @@
 /** The command line: from the arguments to the one thing that is asked for. No logic of its own. */
 import { type Asked, parseArgs } from './cli/args.ts'
 import { helpText } from './cli/flags.ts'
+import { catchSignals } from './run/signals.ts'
 
 /** @returns the exit code (contract.md, 2) */
 export async function main(argv: string[]): Promise<number> {
@@ -25,8 +26,9 @@ export async function main(argv: string[]): Promise<number> {
 async function run(asked: Extract<Asked, { kind: 'run' }>): Promise<number> {
   const atTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
   if (asked.run.prompt.kind === 'none' && asked.run.session.kind === 'new' && atTerminal) return print(helpText())
+  const stopping = catchSignals()
   const { runPrompt } = await import('./run/run.ts')
-  return (await runPrompt(asked.common, asked.run)).code
+  return (await runPrompt(asked.common, asked.run, { stopping })).code
 }
 
 function print(text: string): Promise<number> {

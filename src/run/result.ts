@@ -1,6 +1,8 @@
 /** The result of a run, from the conversation it ended with. */
 import type { Conversation } from '../machines/conversation.ts'
+import { step } from '../machines/fold.ts'
 import { addUsage, NO_USAGE } from '../machines/messages.ts'
+import { turnEnded } from '../machines/turnEnd.ts'
 import type { Delegated, RunResult } from '../services/ports.ts'
 
 export interface Ended {
@@ -38,6 +40,19 @@ export function resultOf(ended: Ended): RunResult {
     total_cost_usd: ended.cost,
     permission_denials: [...turn.denials, ...ended.lost.denials],
   }
+}
+
+/** @returns the conversation as it would be recorded if the run ended here; what has ended already stays so. */
+export function stoppedHere(c: Conversation, reason: string): Conversation {
+  if (c.turn.status !== 'open' && c.turn.status !== 'answered') return c
+  const told = step(c, { type: 'interrupted', reason })
+  return step(told, turnEnded('cancelled', told))
+}
+
+/** @returns the result of a run that was asked to stop before anything of it was recorded */
+export function notYetStarted(reason: string, session_id: string): RunResult {
+  const message = `Interrupted (${reason}) before anything was started.`
+  return { ...nothingStarted(message, session_id), subtype: 'error_interrupted' }
 }
 
 /** @returns the result of a run that could not begin (exit 2): nothing was called, nothing was changed. */

@@ -1,21 +1,24 @@
 /** A headless run: from what was asked for to the exit code. */
 import { createActor, waitFor } from 'xstate'
 import type { CommonArgs, RunArgs } from '../cli/args.ts'
+import type { Conversation } from '../machines/conversation.ts'
 import type { StateName } from '../machines/journal.ts'
 import { createOutput, type Output } from '../services/output/index.ts'
-import type { Observe } from '../services/ports.ts'
+import type { Observe, RunResult } from '../services/ports.ts'
 import { createRecorder } from '../services/provide/recorder.ts'
 import { provideServices } from '../services/provide.ts'
 import { type Composed, compose, type ModelSource } from './compose.ts'
 import { type Prompt, readPrompt } from './prompt.ts'
-import { nothingStarted, resultOf } from './result.ts'
-import { onSignals } from './signals.ts'
+import { nothingStarted, notYetStarted, resultOf, stoppedHere } from './result.ts'
+import { catchSignals, type Stopping } from './signals.ts'
 
 /** What a caller may put in the place of the usual. */
 export interface RunOptions {
   source?: ModelSource
   /** Sees the run's progress beside the output. */
   alsoObserve?: Observe
+  /** Signals caught earlier than here. */
+  stopping?: Stopping
 }
 
 export interface RunEnd {
@@ -27,19 +30,21 @@ export interface RunEnd {
 
 /** Runs one prompt from the arguments to the flushed result. Expected failures are in the code and the output. */
 export async function runPrompt(common: CommonArgs, args: RunArgs, options: RunOptions = {}): Promise<RunEnd> {
-  let stop: (reason: string) => void = () => {}
-  const output = openOutput(common, () => stop('stdout was closed'))
+  const stopping = options.stopping ?? catchSignals()
+  const output = openOutput(common, () => stopping.ask('stdout was closed'))
   const observe: Observe = (event) => {
     output.observe(event)
     options.alsoObserve?.(event)
   }
-  const prompt = await readPrompt(args)
+  const prompt = await stopping.unlessAsked(readPrompt(args))
+  if (prompt === null) return stopBefore(output, args, stopping)
   if (!prompt.ok) return refuse(output, args, prompt.message)
-  const composed = await compose(common, args, options.source ?? { kind: 'server' }, observe)
+  const source = options.source ?? { kind: 'server' }
+  // What it holds by then ends with the process.
+  const composed = await stopping.unlessAsked(compose(common, args, source, observe))
+  if (composed === null) return stopBefore(output, args, stopping)
   if (!composed.ok) return refuse(output, args, composed.message)
-  return runMachine(composed.value, prompt.value, output, (listener) => {
-    stop = listener
-  })
+  return runMachine(composed.value, prompt.value, output, stopping)
 }
 
 export function openOutput(common: CommonArgs, onClosed: () => void): Output {
@@ -59,21 +64,25 @@ export function openOutput(common: CommonArgs, onClosed: () => void): Output {
 
 /** Nothing was started: one line on stderr, and in the JSON formats a result that says the same. */
 async function refuse(output: Output, args: RunArgs, message: string): Promise<RunEnd> {
-  const id = args.session.kind === 'resume' ? args.session.id : ''
-  await output.finish(nothingStarted(message, id))
+  await output.finish(nothingStarted(message, idOf(args)))
   return { code: 2, session_id: null }
 }
 
-async function runMachine(
-  run: Composed,
-  prompt: Prompt,
-  output: Output,
-  onStop: (listener: (reason: string) => void) => void,
-): Promise<RunEnd> {
+async function stopBefore(output: Output, args: RunArgs, stopping: Stopping): Promise<RunEnd> {
+  await output.finish(notYetStarted(stopping.reason() ?? '', idOf(args)))
+  return { code: stopping.exitCode() ?? 1, session_id: null }
+}
+
+function idOf(args: RunArgs): string {
+  return args.session.kind === 'resume' ? args.session.id : ''
+}
+
+async function runMachine(run: Composed, prompt: Prompt, output: Output, stopping: Stopping): Promise<RunEnd> {
   const { observe } = run.deps
+  const { session_id, conversation: before } = run.session
   const began = performance.now()
   const recorder = createRecorder(run.session.journal, (message) => observe({ type: 'warning', message }))
-  if (run.session.inherited.length > 0) await recorder.write(run.session.inherited, run.session.conversation)
+  if (run.session.inherited.length > 0) await recorder.write(run.session.inherited, before)
   const machine = provideServices({
     ...run.deps,
     recorder,
@@ -81,39 +90,41 @@ async function runMachine(
     state: () => actor.getSnapshot().value as StateName,
     now: () => performance.now(),
   })
-  const actor = createActor(machine, { input: { conversation: run.session.conversation } })
-  const signals = onSignals(
-    (name) => actor.send({ type: 'interrupt', reason: name }),
-    () => output.stop(),
-  )
-  onStop((reason) => actor.send({ type: 'interrupt', reason }))
-  watch(actor, observe)
-  observe({
-    type: 'started',
-    session_id: run.session.session_id,
-    cwd: run.deps.session.cwd,
-    model: run.deps.session.model,
-    tools: run.deps.tools.specs().map((tool) => tool.name),
+  const actor = createActor(machine, { input: { conversation: before } })
+  const resultNow = (conversation: Conversation): RunResult => {
+    // Stopped before the turn was recorded: what the conversation ends with is an earlier one.
+    if (conversation === before) return notYetStarted(stopping.reason() ?? '', session_id)
+    const fault = actor.getSnapshot().context.storeFault ?? recorder.fault()
+    const duration_ms = performance.now() - began
+    const lost = run.subagents.lost()
+    return resultOf({ conversation, session_id, duration_ms, cost: run.spent(), lost, storeFault: fault })
+  }
+  stopping.lastly({
+    atOnce: () => output.stop(),
+    late: () =>
+      output.finish(resultNow(stoppedHere(actor.getSnapshot().context.conversation, stopping.reason() ?? ''))),
   })
+  watch(actor, observe)
+  const { cwd, model } = run.deps.session
+  observe({ type: 'started', session_id, cwd, model, tools: run.deps.tools.specs().map((tool) => tool.name) })
   actor.start()
+  stopping.whenAsked((reason) => actor.send({ type: 'interrupt', reason }))
   const ended = await waitFor(actor, (snapshot) => snapshot.status !== 'active', { timeout: Number.POSITIVE_INFINITY })
   const { context } = ended
   await run.close()
   if (context.unloadable !== null) {
-    await output.finish(nothingStarted(context.unloadable, run.session.session_id))
+    await output.finish(nothingStarted(context.unloadable, session_id))
     return { code: 2, session_id: null }
   }
-  const result = resultOf({
-    conversation: context.conversation,
-    session_id: run.session.session_id,
-    duration_ms: performance.now() - began,
-    cost: run.spent(),
-    lost: run.subagents.lost(),
-    storeFault: context.storeFault ?? recorder.fault(),
-  })
+  const result = resultNow(context.conversation)
   await output.finish(result)
-  const failed = result.is_error || output.closed()?.kind === 'failed'
-  return { code: signals.exitCode() ?? (failed ? 1 : 0), session_id: run.session.session_id }
+  return { code: codeOf(result, output, stopping), session_id }
+}
+
+/** A signal that came when all was done changes nothing. */
+function codeOf(result: RunResult, output: Output, stopping: Stopping): number {
+  const signal = result.subtype === 'error_interrupted' ? stopping.exitCode() : null
+  return signal ?? (result.is_error || output.closed()?.kind === 'failed' ? 1 : 0)
 }
 
 function watch(actor: { subscribe(next: (snapshot: { value: unknown }) => void): unknown }, observe: Observe): void {

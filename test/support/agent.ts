@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { RunResult } from '../../src/services/ports.ts'
 
-export const CLI = join(import.meta.dirname, '../../dist/cli.js')
+/** The built agent; another build than dist/ where the variable names one. */
+export const CLI = process.env.AGENT_TEST_CLI ?? join(import.meta.dirname, '../../dist/cli.js')
 
 /** Every test run uses this key; `test/cli/secrets.test.ts` looks for it where it must not be. */
 export const TEST_KEY = 'sk-ant-test-0123456789-SECRET'
