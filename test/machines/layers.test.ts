@@ -99,6 +99,20 @@ describe('after any sequence of rounds, layers and compactions', () => {
     }
   })
 
+  test('an emergency whose latest rounds hold the request does not repeat it', () => {
+    const round: Act = { act: 'round', text: false, thinking: false, results: [10], image: false, tool: 'bash' }
+    const { lived, found } = lifeOf([
+      round,
+      { act: 'answer' },
+      { act: 'prompt', image: false },
+      round,
+      round,
+      { act: 'compaction', emergency: true, tail: 0.9 },
+    ])
+    expect(found).toEqual([])
+    expect(lived.conversation.messages).toHaveLength(8)
+  })
+
   test('layers never change what they are given', () => {
     const c = frozen(longConversation(120))
     for (const layer of LAYERS) expect(() => wishOf(layer, c, POLICY)).not.toThrow()
