@@ -96,7 +96,7 @@ async function build(main, outdir, sourcemap) {
         'globalThis.ReadableStream': 'undefined',
       },
       banner: { js: BANNER },
-      plugins: [keepApart(parts, source), leanMeow()],
+      plugins: [keepApart(parts, source), leanMeow(), leanZod()],
       logLevel: 'warning',
     })
   }
@@ -199,6 +199,13 @@ function leanMeow() {
       return { contents, loader: 'js' }
     })
   return { name: 'lean-meow', setup }
+}
+
+/** zod takes the messages of fifty languages along, which are all made at start; English is what models read. */
+function leanZod() {
+  const english = { contents: "export { default as en } from './en.js'", loader: 'js' }
+  const setup = (build) => build.onLoad({ filter: /zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => english)
+  return { name: 'lean-zod', setup }
 }
 
 /**
