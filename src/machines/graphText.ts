@@ -72,7 +72,8 @@ export function toMermaid(graph: Graph, visits?: Visits): string {
  *   each transition in its order, so that a page can mark them in the SVG made of it.
  */
 export function toDot(graph: Graph, visits?: Visits): string {
-  const names = (kind: GraphState['kind']) => graph.states.filter((state) => state.kind === kind).map(({ name }) => name)
+  const names = (kind: GraphState['kind']) =>
+    graph.states.filter((state) => state.kind === kind).map(({ name }) => name)
   const arrows = arrowsOf(graph)
   const lines = [
     'digraph agent {',

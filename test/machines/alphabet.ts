@@ -3,8 +3,21 @@
  * Which events are possible depends on the state alone, as it does in a run.
  */
 import type { AgentContext } from '../../src/machines/agentSetup.ts'
+import { isUnderPressure } from '../../src/machines/budget.ts'
 import { type Conversation, EMPTY, isUnfinished } from '../../src/machines/conversation.ts'
-import type { JournalRecord, ReplyRecord, StateName, ToolFinishedRecord } from '../../src/machines/journal.ts'
+import { planEmergency } from '../../src/machines/emergency.ts'
+import type {
+  CompactedRecord,
+  JournalRecord,
+  ReplyRecord,
+  StateName,
+  ToolFinishedRecord,
+  TrimStep,
+  TurnLimits,
+} from '../../src/machines/journal.ts'
+import { POLICY } from '../../src/machines/layers/policy.ts'
+import { trim } from '../../src/machines/layers/trim.ts'
+import type { RecalledRecord, RememberedRecord } from '../../src/machines/memoryRecords.ts'
 import { type AssistantBlock, NO_USAGE } from '../../src/machines/messages.ts'
 import { openCalls } from '../../src/machines/round.ts'
 import type { MachineEvent } from '../../src/machines/stepper.ts'
@@ -16,7 +29,7 @@ export interface View {
   handed: number
 }
 
-export const LIMITS = { max_turns: 2, input_tokens: 1000 }
+export const LIMITS: TurnLimits = { max_turns: 2, input_tokens: 1000 }
 export const INPUT = { conversation: EMPTY }
 
 export const done = (id: string, output: unknown): MachineEvent => ({
@@ -33,10 +46,12 @@ const INTERRUPT: MachineEvent = { type: 'interrupt', reason: 'SIGINT' }
 
 export interface Alphabet {
   /** Turns end after so many model calls. */
-  limits: typeof LIMITS
+  limits: TurnLimits
   replies: ReadonlyArray<keyof typeof REPLIES>
   /** Faults, a broken store and unloadable prompts too. */
   faults: boolean
+  /** Long-term memory is on. */
+  memory: boolean
   /** A second interrupt before the first has ended the turn. */
   secondInterrupt: boolean
 }
@@ -58,6 +73,12 @@ export function enabledEvents(view: View, alphabet: Alphabet = WHOLE): MachineEv
         ...interrupts(view, alphabet),
         ...lateEvents(view),
       ]
+    case 'recalling':
+      return [...recallEvents(), ...faults(fail('recall')), INTERRUPT]
+    case 'remembering':
+      return [...rememberEvents(), ...faults(fail('remember')), INTERRUPT]
+    case 'trimming':
+      return [...trimEvents(view.context.conversation), ...faults(fail('trim')), INTERRUPT]
     case 'compacting':
       return [...compactEvents(view.context.conversation), ...faults(fail('compact')), INTERRUPT]
     case 'calling':
@@ -73,11 +94,12 @@ function interrupts({ context }: View, { secondInterrupt }: Alphabet): MachineEv
   return secondInterrupt || context.conversation.turn.interrupted === null ? [INTERRUPT] : []
 }
 
-function loadEvents(conversation: Conversation, { limits }: Alphabet): MachineEvent[] {
+function loadEvents(conversation: Conversation, { limits, memory }: Alphabet): MachineEvent[] {
   const opened: JournalRecord = { type: 'opened', session_id: 's', cwd: '/d', model: 'm' }
   const text = `do ${conversation.prompts + 1}`
-  const prompt: JournalRecord = { type: 'prompt', text, blocks: [{ type: 'text', text }], cwd: '/d', limits }
-  const resumed: JournalRecord = { type: 'resumed', cwd: '/d', limits }
+  const common = { cwd: '/d', limits, ...(memory && { memory: true as const }) }
+  const prompt: JournalRecord = { type: 'prompt', text, blocks: [{ type: 'text', text }], ...common }
+  const resumed: JournalRecord = { type: 'resumed', ...common }
   const records = conversation.session === null ? [opened, prompt] : [prompt]
   return [
     done('loadContext', { kind: 'loaded', records }),
@@ -85,28 +107,44 @@ function loadEvents(conversation: Conversation, { limits }: Alphabet): MachineEv
   ]
 }
 
+const SIDE_CALL = { purpose: 'recall' as const, ok: true, usage: { ...NO_USAGE, input_tokens: 60 }, ms: 4 }
+
+function recallEvents(): MachineEvent[] {
+  const recalled = (record: Omit<RecalledRecord, 'type'>) =>
+    done('recall', { kind: 'recalled', record: { type: 'recalled', ...record } })
+  const memory = { file: 'tabs.md', name: 'tabs', type: 'feedback', text: 'Use tabs.' }
+  return [
+    recalled({ memories: [memory], by: 'model', calls: [SIDE_CALL] }),
+    recalled({ memories: [], by: 'nobody', calls: [] }),
+  ]
+}
+
+function rememberEvents(): MachineEvent[] {
+  const record: RememberedRecord = { type: 'remembered', files: ['new.md'], calls: [SIDE_CALL] }
+  return [done('remember', { kind: 'remembered', record })]
+}
+
+/** The layers did all they wanted, or nothing could be written. */
+function trimEvents(c: Conversation): MachineEvent[] {
+  const trimmed = (steps: TrimStep[]) => done('trim', { kind: 'trimmed', record: { type: 'trimmed', done: steps } })
+  return [trimmed(trim(c, POLICY).done), trimmed([])]
+}
+
 function compactEvents(c: Conversation): MachineEvent[] {
   const trigger = c.turn.compaction.due?.trigger ?? 'budget'
   const usage = { ...NO_USAGE, input_tokens: 1500, output_tokens: 20 }
-  const compacted = (kept: number) =>
-    done('compact', {
-      kind: 'compacted',
-      record: {
-        type: 'compacted',
-        trigger,
-        summary: 'so far',
-        kept,
-        transcript: '.task_outputs/transcripts/s-1.jsonl',
-        before_tokens: c.gauge,
-        usage,
-        ms: 5,
-      },
-    })
-  // An emergency keeps the latest rounds: from a reply on, so that the roles alternate.
-  const keepable = trigger === 'emergency' && c.messages.at(-1)?.role === 'assistant'
+  const record: CompactedRecord = {
+    type: 'compacted',
+    trigger,
+    summary: 'so far',
+    kept: trigger === 'emergency' ? planEmergency(c).kept : 0,
+    transcript: '.task_outputs/transcripts/s-1.jsonl',
+    before_tokens: c.gauge,
+    usage,
+    ms: 5,
+  }
   return [
-    compacted(0),
-    ...(keepable ? [compacted(1)] : []),
+    done('compact', { kind: 'compacted', record }),
     done('compact', {
       kind: 'compactionFailed',
       record: { type: 'compactionFailed', trigger, message: 'the summary was empty', usage, ms: 5 },
@@ -145,6 +183,7 @@ export const WHOLE: Alphabet = {
   limits: LIMITS,
   replies: Object.keys(REPLIES) as Array<keyof typeof REPLIES>,
   faults: true,
+  memory: false,
   secondInterrupt: false,
 }
 
@@ -212,44 +251,91 @@ function startedEvent(id: string): MachineEvent {
 }
 
 function finished(id: string, how: Partial<ToolFinishedRecord>): MachineEvent {
-  const record = { type: 'toolFinished', id, content: how.is_error ? 'it failed' : 'out', is_error: false, ms: 2, ...how }
+  const record = {
+    type: 'toolFinished',
+    id,
+    content: how.is_error ? 'it failed' : 'out',
+    is_error: false,
+    ms: 2,
+    ...how,
+  }
   return { type: 'toolFinished', record }
 }
 
 /** What guards, services and the alphabet can tell apart, and nothing else: two views with one key go on alike. */
 export function stateKey({ state, context, handed }: View): string {
-  const { conversation: c, unsaved, storeFault } = context
+  const { conversation: c, unsaved } = context
   const { turn } = c
   const budget = turn.limits.input_tokens
   return JSON.stringify([
     state,
     turn.status,
-    c.round.map((one) => one.state),
+    c.round.map((one) => [one.state, one.call.name === 'compact']),
     Math.min(turn.calls, turn.limits.max_turns),
     c.gauge > budget,
     turn.compaction.reached === null ? 'new' : turn.compaction.reached > budget,
     turn.compaction.due?.trigger ?? null,
-    turn.compaction.emergencies,
+    turn.compaction.emergency,
     turn.cutReplies,
     turn.interrupted === null ? null : unsaved.at(-1)?.in,
     turn.failure !== null,
     turn.stop_reason === 'pause_turn',
     c.messages.at(-1)?.role ?? null,
+    Math.min(c.messages.length, 2),
+    planEmergency(c).kept > 0,
+    isUnderPressure(c),
+    c.repliesSinceTrim,
+    turn.memory.isOn && [turn.memory.recalled?.length ?? null, turn.memory.isKept],
     c.context !== null,
     c.pending.length > 0,
     isUnfinished(c),
     unsaved.length - handed,
     unsaved.length > 0,
-    storeFault !== null,
   ])
+}
+
+/**
+ * One of the events that are possible, by its place: a path found over states that count as one can be taken by a
+ * session whose calls have other ids. `kind` says which event it was there, so that a wrong merge shows.
+ */
+export interface Choice {
+  place: number
+  kind: string
+}
+
+export function kindOf(event: MachineEvent): string {
+  return showEvent(event).replace(/\d/g, '')
 }
 
 /** @returns an event on one line, for printing a path */
 export function showEvent({ type, output, record }: MachineEvent): string {
-  const outcome = output as { kind: string; record?: JournalRecord } | undefined
+  const outcome = output as { kind: string; record?: JournalRecord; records?: JournalRecord[] } | undefined
   const name = type.replace(/^xstate\.(\w+)\.actor\./, (_, how: string) => (how === 'done' ? '' : 'failed: '))
-  const of = (record ?? outcome?.record) as JournalRecord | undefined
+  const of = (record ?? outcome?.record ?? outcome?.records?.at(-1)) as JournalRecord | undefined
   if (of === undefined) return outcome === undefined ? name : `${name} ${outcome.kind}`
-  if (of.type === 'reply') return `${name} reply ${of.stop_reason} ${of.content.map((block) => block.type).join('+')}`
-  return `${name} ${'id' in of ? of.id : of.type}`
+  return `${name} ${showRecord(of)}`
+}
+
+function showRecord(record: JournalRecord): string {
+  switch (record.type) {
+    case 'reply': {
+      const blocks = record.content.map((block) => (block.type === 'tool_use' ? block.name : block.type))
+      const marks = [record.measured ? '' : 'unmeasured', record.incomplete === undefined ? '' : 'incomplete']
+      return [record.stop_reason, blocks.join('+') || 'empty', record.usage.input_tokens > 1000 ? 'long' : '', ...marks]
+        .filter((part) => part !== '')
+        .join(' ')
+    }
+    case 'toolFinished':
+      return `${record.id} ${record.denied ? 'denied' : record.is_error ? 'error' : 'ok'}`
+    case 'toolStarted':
+      return record.id
+    case 'callFailed':
+      return record.reason
+    case 'recalled':
+      return record.by
+    case 'trimmed':
+      return record.done.length === 0 ? 'nothing' : 'trimmed'
+    default:
+      return record.type
+  }
 }

@@ -6,6 +6,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Conversation, isUnfinished } from '../../src/machines/conversation.ts'
 import { fold, step } from '../../src/machines/fold.ts'
 import type { JournalRecord, TurnEndedRecord } from '../../src/machines/journal.ts'
+import { POLICY } from '../../src/machines/layers/policy.ts'
+import { trim } from '../../src/machines/layers/trim.ts'
 import type { Message, UserBlock } from '../../src/machines/messages.ts'
 import { requestMessages, summaryMessages, withCacheMarks } from '../../src/machines/request.ts'
 import { openCalls } from '../../src/machines/round.ts'
@@ -70,17 +72,33 @@ function stateFits(before: World, event: MachineEvent, { state, context }: World
     case 'compacting':
       if (turn.compaction.due === null && !overBudget(c)) return 'a compaction that nothing asks for'
       return working(context) ?? betweenRounds(c)
+    case 'trimming':
+      if (turn.compaction.due !== null || overBudget(c)) return 'trimming while a compaction is due'
+      if (trim(c, POLICY).done.length === 0) return 'there is nothing to trim'
+      if (c.repliesSinceTrim === 0) return 'trimming twice before one call'
+      return working(context) ?? betweenRounds(c)
     case 'calling':
+      if (turn.memory.isOn && turn.memory.recalled === null && c.pending.length > 0)
+        return 'a call before the memories were chosen'
       if (turn.compaction.due !== null || overBudget(c)) return 'a call while a compaction is due'
       return working(context) ?? betweenRounds(c)
+    case 'recalling':
+      if (!turn.memory.isOn || turn.memory.recalled !== null) return 'memories are chosen that nobody waits for'
+      if (c.pending.length === 0) return 'memories are chosen for no words'
+      return working(context)
+    case 'remembering':
+      if (!turn.memory.isOn || turn.memory.isKept) return 'a turn is kept that need not be'
+      if (turn.status !== 'answered') return 'a turn without an answer is kept'
+      return unsaved.length > 0 || turn.interrupted !== null ? 'a turn is kept too early or too late' : null
     case 'checkingBudget':
       return null
     case 'done':
+      if (turn.memory.isOn && !turn.memory.isKept) return 'an answered turn was not kept'
       return ended(context, 'done', turn.failure === null)
     case 'cancelled':
       if (turn.interrupted === null && before.state === 'loadingContext') return untouched(before, context.conversation)
       return ended(context, 'cancelled', turn.interrupted !== null)
-    case 'failed':
+    default:
       if (context.unloadable !== null) return untouched(before, context.conversation)
       if (event.type === 'xstate.error.actor.persist') return null
       return ended(context, 'failed', turn.failure !== null)

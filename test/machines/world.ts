@@ -16,7 +16,7 @@ export interface World extends View {
   /** How many of `recorded` are on disk; the store stays broken for the rest of a run once it is. */
   kept: number
   storeBroken: boolean
-  /** What was last sent to the model in this run; null before the first request and after a compaction. */
+  /** What was last sent to the model in this run; null before the first request and where history was put away. */
   sent: Message[] | null
 }
 
@@ -84,6 +84,6 @@ function entersPersisting(microsteps: Microstep[]): boolean {
 
 function sentBy(before: World, event: MachineEvent, state: string, after: Conversation): Message[] | null {
   const outcome = event.output as { kind?: string } | undefined
-  if (outcome?.kind === 'compacted') return null
+  if (outcome?.kind === 'compacted' || outcome?.kind === 'trimmed') return null
   return state === 'calling' && before.state !== 'calling' ? requestMessages(after) : before.sent
 }
