@@ -93,7 +93,7 @@ describe('a compaction call that fails', () => {
   })
 
   test('too long however short: exit 1 after a bounded number of tries, and nothing is lost', async () => {
-    const { model, run } = await withBudget(({ body }) => {
+    const { model, run, bare } = await withBudget(({ body }) => {
       if (JSON.stringify(body).includes('to be replaced by a summary')) return TOO_LONG
       return reply('OLD-ANSWER', input(5000))
     }, 1000)
