@@ -4,7 +4,7 @@ import type { JournalEntry } from '../../src/machines/journal.ts'
 
 const at = '2026-11-30T16:20:00.123Z'
 const usage = { input_tokens: 1, output_tokens: 2, cache_creation_input_tokens: 3, cache_read_input_tokens: 4 }
-const reply = { type: 'reply', id: 'm', model: 'x', content: [], stop_reason: null, usage, ms: 5 } as const
+const reply = { type: 'reply' as const, id: 'm', model: 'x', content: [], stop_reason: null, usage, ms: 5 }
 
 const ENTRIES: Array<[string, JournalEntry, string]> = [
   [

@@ -6,12 +6,12 @@ import { defineTool } from './tool.ts'
 const DEFAULT_TIMEOUT = 120_000
 const LONGEST_TIMEOUT = 600_000
 
-const DESCRIPTION = `Runs a command with \`bash -c\` in the working directory and returns its standard output and standard error in the order they were written, and its exit code where that is not 0.
-- Each call starts a new shell in the working directory: \`cd\` and variables do not carry over, so chain with &&.
-- There is no standard input and no terminal; editors and pagers do not open. Pass what a program would ask for as arguments.
-- The command may take ${DEFAULT_TIMEOUT / 1000} seconds, or \`timeout\` milliseconds (at most ${LONGEST_TIMEOUT}); then it and all it started are ended.
-- A process started with & keeps running after the call, until the end of this run: send its output to a file to read it later.
-- Use grep, glob and read_file rather than shell commands to search and read files.`
+const DESCRIPTION = `Runs a command with \`bash -c\` and returns its output, standard error included, in the order it was written, and its exit code where that is not 0.
+- Each call is a new shell in the working directory: \`cd\` and variables do not carry over, so chain with &&.
+- There is no standard input and no terminal: pass what a program would ask for as arguments.
+- After ${DEFAULT_TIMEOUT / 1000} seconds, or \`timeout\` milliseconds, it and all it started are ended.
+- What is started with & runs on until the end of this run: send its output to a file to read it later.
+- Search and read files with grep, glob and read_file instead.`
 
 /** Exit codes other than 0 are error results, save exit code 1 of grep, diff and test (see shell/report.ts). */
 export const bashTool = defineTool({
@@ -24,9 +24,7 @@ export const bashTool = defineTool({
         .int()
         .check(
           z.positive(),
-          z.describe(
-            `Milliseconds until it is ended, ${DEFAULT_TIMEOUT} by default; more than ${LONGEST_TIMEOUT} counts as ${LONGEST_TIMEOUT}`,
-          ),
+          z.describe(`Milliseconds until it is ended, ${DEFAULT_TIMEOUT} by default; at most ${LONGEST_TIMEOUT}`),
         ),
     ),
   }),

@@ -6,8 +6,8 @@ import { defineTool } from './tool.ts'
 export const compactTool = defineTool({
   name: 'compact',
   description:
-    'Have the conversation so far replaced by a summary, to free room before a long piece of work or when much of it no ' +
-    'longer matters. It happens after the other calls of this reply have run. Name what must be kept in focus.',
+    'Have the conversation so far replaced by a summary, when much of it no longer matters. It happens after the other ' +
+    'calls of this reply have run.',
   input: z.strictObject({
     focus: z.optional(z.string().check(z.describe('What the summary must keep in detail'))),
   }),

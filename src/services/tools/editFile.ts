@@ -20,7 +20,7 @@ const MOST_BYTES = 64 * 1024 * 1024
 const MOST_LINES_NAMED = 10
 
 const input = z.strictObject({
-  path: pathField('Relative to the working directory, absolute or ~/…'),
+  path: pathField('Relative, absolute or ~/…'),
   old_text: z.string().check(z.minLength(1), z.describe('Text to replace, exactly as in the file, indentation too')),
   new_text: z.string().check(z.describe('Text to put there, taken literally')),
   replace_all: z.optional(z.boolean().check(z.describe('Replace every place, not just one'))),

@@ -7,8 +7,8 @@ import { kindOf } from './search/show.ts'
 import { defineTool } from './tool.ts'
 
 const DESCRIPTION = `Finds files by a pattern of their path, sorted by path.
-- * any characters, ? one, [abc] one of them, {a,b} either, ** any number of directories: "src/**/*.{ts,tsx}". A pattern without ** or / looks only into one directory.
-- Files ignored by .gitignore, .git and node_modules are left out, unless the pattern or path leads into them; hidden files are found; symlinks are not followed.`
+- * ? [abc] {a,b} as in a shell, ** any number of directories: "src/**/*.{ts,tsx}". Without ** or / only one directory is looked into.
+- Files ignored by .gitignore, .git and node_modules are left out, unless pattern or path leads into them; hidden files are found; symlinks are not followed.`
 
 /**
  * ripgrep lists the files and this side matches them. Its own globs would override .gitignore, and a walk in

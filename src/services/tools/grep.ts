@@ -10,7 +10,7 @@ import { defineTool } from './tool.ts'
 const LONGEST_PATTERN = 20_000
 
 const DESCRIPTION = `Searches files for a regular expression with ripgrep and returns path:line:text, sorted by path.
-- The pattern is a regular expression (Rust's, or PCRE2's where it needs look-around): put a backslash before ( ) [ ] { } . * + ? | ^ $ that mean themselves; "(?i)" at its start ignores case; one with \\n matches over several lines.
+- Put a backslash before ( ) [ ] { } . * + ? | ^ $ that mean themselves; "(?i)" at the start ignores case; a pattern with \\n matches over lines.
 - Files ignored by .gitignore, .git, node_modules and binary files are left out, unless path leads into them; hidden files are searched.`
 
 export const grepTool = defineTool({
@@ -29,9 +29,7 @@ export const grepTool = defineTool({
         .string()
         .check(
           z.minLength(1),
-          z.describe(
-            'Only files whose path below the directory matches, such as *.ts (at any depth) or src/**/*.{ts,tsx}; ! before it: only others',
-          ),
+          z.describe('Only files that match: *.ts (at any depth), src/**/*.{ts,tsx}; ! before it: only others'),
         ),
     ),
   }),

@@ -17,7 +17,7 @@ const DEFAULT_LINES = 2000
 const MOST_UNITS = 28_000
 
 const input = z.strictObject({
-  path: pathField('Relative to the working directory, absolute or ~/…'),
+  path: pathField('Relative, absolute or ~/…'),
   offset: z.optional(z.int().check(z.gte(0), z.describe('First line, counted from 1'))),
   limit: z.optional(z.int().check(z.gte(1), z.describe(`Most lines; default ${DEFAULT_LINES}`))),
 })

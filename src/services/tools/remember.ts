@@ -9,13 +9,11 @@ import { defineTool, type Tool } from './tool.ts'
 const text = (most: number, what: string) => z.string().check(z.minLength(1), z.maxLength(most), z.describe(what))
 
 const input = z.strictObject({
-  name: text(120, 'Short, with hyphens: it becomes the file name'),
+  name: text(120, 'Becomes the file name'),
   type: z
     .enum(MEMORY_TYPES)
     .check(
-      z.describe(
-        'user: who the user is and likes; feedback: how to work; project: facts its files do not show; reference: where to look outside',
-      ),
+      z.describe('user: who they are, what they like; feedback: how to work; project: facts; reference: where to look'),
     ),
   description: text(300, 'One line that tells whether the note matters'),
   body: text(8_000, 'The note itself, with its reason'),
@@ -28,9 +26,8 @@ export function rememberTool(notes: MemoryPort): Tool<Input> {
   return defineTool<Input>({
     name: 'remember',
     description:
-      'Keep a note in .memory/ for later sessions: a lasting wish of the user, a correction, a fact the project does ' +
-      'not show. Use it when the user asks you to remember something. No secrets, nothing about the task at hand. To ' +
-      'change a note that is there, edit its file.',
+      'Keep a note in .memory/ for later sessions: a lasting wish or correction of the user, a fact the project does ' +
+      'not show. No secrets, nothing about the task at hand. To change a note, edit its file.',
     input,
     effect: (_, cwd) => ({ kind: 'write', paths: [join(cwd, '.memory', 'MEMORY.md')] }),
     // The index is one file: notes of one reply are written one after the other.

@@ -15,9 +15,9 @@ export function taskTool(runTask: RunTask): Tool<z.infer<typeof input>> {
   return defineTool({
     name: 'task',
     description:
-      'Hand one piece of work to a subagent with a fresh context and the tools bash, read_file, write_file, edit_file, ' +
-      'glob and grep. You get only its final summary, so use it for searches and side work whose details you do not ' +
-      'need. It sees nothing of this conversation. Several tasks in one reply run side by side.',
+      'Hand one piece of work to a subagent with a fresh context; it has the tools for files and commands. You get only ' +
+      'its final summary: use it for searches and side work whose details you do not need. Several tasks in one reply ' +
+      'run side by side.',
     input,
     effect: () => ({ kind: 'none' }),
     async run({ description }, { id, signal }) {

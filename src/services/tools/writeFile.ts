@@ -9,7 +9,7 @@ import { changedMessage, writeTarget } from './files/target.ts'
 import { defineTool } from './tool.ts'
 
 const input = z.strictObject({
-  path: pathField('Relative to the working directory, absolute or ~/…'),
+  path: pathField('Relative, absolute or ~/…'),
   content: z.string().check(z.describe('The whole new content, byte for byte')),
 })
 
