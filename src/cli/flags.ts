@@ -23,7 +23,8 @@ export const FLAGS = {
   model: { value: '<name>', on: ['run'], help: 'model to call' },
   'max-turns': { value: '<n>', on: ['run'], help: 'model calls of one prompt at most (default 250)' },
   'append-system-prompt': { value: '<text>', on: ['run'], help: 'add this to the system prompt' },
-  settings: { value: '<file>', on: ['run', 'config'], help: 'settings that weigh more than all others' },
+  settings: { value: '<file>', on: ['run', 'config', 'memory'], help: 'settings that weigh more than all others' },
+  record: { value: '<file>', on: ['run'], help: 'keep the replies; --model replay:<file> plays them' },
   debug: { on: ['*'], help: 'diagnostics on stderr' },
   all: { on: ['sessions'], help: 'sessions of every directory' },
   version: { short: 'v', on: ['*'], help: 'print the version' },
@@ -36,6 +37,7 @@ export const COMMANDS: Record<string, string> = {
   'sessions [show|export|rm <id>]': 'list, show, export or remove sessions (--all, --json)',
   config: 'show each effective setting and where it comes from (--json)',
   skills: 'list skills, where they come from and what is wrong with them (--json)',
+  'memory [show|rm|consolidate]': 'list, show, remove or merge the long-term memories (--json)',
   demo: 'mend a small broken project with a recorded model; no key needed',
 }
 

@@ -23,6 +23,11 @@ export async function runCommand(command: Command): Promise<number> {
       const { skillsCommand } = await import('./skills.ts')
       return skillsCommand({ json: command.common.format === 'json', input: command.input }, { home, cwd })
     }
+    case 'memory': {
+      const { memoryCommand } = await import('./memory.ts')
+      const { common, input } = command
+      return memoryCommand({ json: common.format === 'json', input, settings: common.settings }, { home, cwd })
+    }
     case 'demo': {
       const { demo } = await import('./demo.ts')
       return demo(command.common)
