@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { NO_USAGE, type ToolUseBlock } from '../../src/machines/messages.ts'
-import { createOutput, type OutputOptions, wantsColor } from '../../src/services/output/index.ts'
+import { createOutput, type OutputOptions, observeSubagent, wantsColor } from '../../src/services/output/index.ts'
 import type { Progress, RunResult } from '../../src/services/ports.ts'
 
 class Capture extends Writable {
@@ -457,6 +457,53 @@ describe('progress on a terminal', () => {
       '- running bash npm test 1m 03s · 1.0k tokens in, 20 out',
     ])
     expect(shown()).toEqual(['✗ grep npm test failed 0.0s', ''])
+  })
+
+  it("shows a subagent's calls under the task they work for, and tells tasks apart by a number", async () => {
+    const task = (id: string, description: string): ToolUseBlock => ({
+      ...call,
+      id,
+      name: 'task',
+      input: { description },
+    })
+    const seen: string[] = []
+    const { shown } = await watch(at(0), (observe, tick) => {
+      const child = (id: string) => observeSubagent(observe, id)
+      const look = () => seen.push(tick().at(-1) ?? '')
+      observe({ type: 'toolStarted', call: task('t1', 'find the callers') })
+      look()
+      observe({ type: 'toolStarted', call: task('t2', 'run the tests') })
+      child('t1')({ type: 'toolStarted', call: { ...call, name: 'grep', input: { pattern: 'x' } } })
+      look()
+      child('t2')({ type: 'toolStarted', call })
+      child('t2')({ type: 'text', text: 'not for the user' })
+      child('t2')({ type: 'state', state: 'persisting' })
+      child('t2')({ type: 'compacted', trigger: 'budget', before_tokens: 2, after_tokens: 1 })
+      look()
+      child('t1')({
+        type: 'toolFinished',
+        call: { ...call, name: 'grep', input: { pattern: 'x' } },
+        is_error: false,
+        ms: 5,
+      })
+      child('t2')({ type: 'toolFinished', call, is_error: true, ms: 5 })
+      observe({ type: 'toolFinished', call: task('t1', 'find the callers'), is_error: false, ms: 1_000 })
+      look()
+    })
+    expect(seen).toEqual([
+      '- running task #1 find the callers 0.0s',
+      '\\ running 2 calls: task #2, #1 grep 0.0s',
+      '| running 2 calls: #1 grep, #2 bash 0.0s',
+      '/ running task #2 run the tests 0.0s',
+    ])
+    expect(shown()).toEqual([
+      '> task #1 find the callers',
+      '> task #2 run the tests',
+      '  ✓ #1 grep x 0.0s',
+      '  ✗ #2 bash npm test failed 0.0s',
+      '✓ task #1 find the callers 1.0s',
+      '',
+    ])
   })
 
   it('never draws into a line of the answer that is not ended', async () => {

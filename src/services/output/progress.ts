@@ -3,9 +3,10 @@
  * call that has ended. Nothing of it is written where stderr is no terminal.
  */
 import type { Colors } from 'picocolors/types.js'
-import { addUsage, NO_USAGE, type ToolUseBlock, type Usage, wholeInput } from '../../machines/messages.ts'
+import { addUsage, NO_USAGE, type Usage, wholeInput } from '../../machines/messages.ts'
 import type { Progress } from '../ports.ts'
-import { clip, describeCall, displayWidth, duration, printableLine, tokens } from '../text.ts'
+import { clip, displayWidth, duration, printableLine, tokens } from '../text.ts'
+import { createCalls } from './calls.ts'
 import type { Screen } from './screen.ts'
 
 export interface ProgressView {
@@ -44,7 +45,7 @@ const STATES: Readonly<Record<string, string>> = {
 
 export function createProgressView(options: ProgressOptions): ProgressView {
   const { screen, colors, columns, now } = options
-  const running = new Map<string, { call: ToolUseBlock; since: number }>()
+  const calls = createCalls(colors, columns, now)
   let what = 'starting'
   let since = now()
   let usage: Usage = NO_USAGE
@@ -60,7 +61,7 @@ export function createProgressView(options: ProgressOptions): ProgressView {
   }
   const draw = () => {
     if (pauses > 0) return
-    const [doing, began] = running.size > 0 ? describeRunning([...running.values()]) : [what, since]
+    const { words: doing, since: began } = calls.running() ?? { words: what, since }
     const mark = SPINNER[frame++ % SPINNER.length]
     const rest = ` ${duration(now() - began)}${describeUsage(usage)}`
     const room = Math.max(0, columns() - 1 - displayWidth(rest) - 2)
@@ -80,12 +81,13 @@ export function createProgressView(options: ProgressOptions): ProgressView {
       case 'reply':
         usage = addUsage(usage, event.record.usage)
         return
-      case 'toolStarted':
-        running.set(event.call.id, { call: event.call, since: now() })
+      case 'toolStarted': {
+        const line = calls.start(event)
+        if (line !== null) screen.line(line)
         return
+      }
       case 'toolFinished':
-        running.delete(event.call.id)
-        screen.line(finishedLine(event, colors, columns()))
+        screen.line(calls.finish(event))
         return
       case 'toolResults':
         return
@@ -127,26 +129,8 @@ export function createProgressView(options: ProgressOptions): ProgressView {
   }
 }
 
-function describeRunning(calls: Array<{ call: ToolUseBlock; since: number }>): [words: string, began: number] {
-  const began = Math.min(...calls.map((item) => item.since))
-  const [only, ...others] = calls
-  if (only === undefined) return ['', began]
-  if (others.length === 0) return [`running ${printableLine(only.call.name)} ${describeCall(only.call)}`, began]
-  const names = calls.map((item) => printableLine(item.call.name)).join(', ')
-  return [`running ${calls.length} calls: ${names}`, began]
-}
-
 function describeUsage(usage: Usage): string {
   const input = wholeInput(usage)
   if (input + usage.output_tokens === 0) return ''
   return ` · ${tokens(input)} tokens in, ${tokens(usage.output_tokens)} out`
-}
-
-function finishedLine(event: Progress & { type: 'toolFinished' }, colors: Colors, columns: number): string {
-  const mark = event.is_error ? colors.red('✗') : colors.green('✓')
-  const name = clip(printableLine(event.call.name), 40)
-  const end = event.is_error ? ` failed ${duration(event.ms)}` : ` ${duration(event.ms)}`
-  const room = Math.max(0, columns - 1 - displayWidth(name) - displayWidth(end) - 3)
-  const args = describeCall(event.call, room)
-  return `${mark} ${colors.bold(name)}${args === '' ? '' : ` ${args}`}${colors.dim(end)}`
 }

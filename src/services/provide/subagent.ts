@@ -77,8 +77,10 @@ async function runOne(
   journal: Journal,
   warn: (message: string) => void,
 ): Promise<ToolResult> {
+  // Notes for later sessions are the parent's to make: a subagent sees only its task.
+  const { memory: _, ...shared } = parent
   const machine = provideServices({
-    ...parent,
+    ...shared,
     session: { ...parent.session, session_id, parent: { session_id: parent.session.session_id, tool_use_id: id } },
     begin: { kind: 'prompt', text: description, extra: null },
     limits: { ...parent.limits, max_turns: MAX_TURNS },
