@@ -20,6 +20,8 @@ export interface RunArgs {
   model: string | null
   maxTurns: number | null
   appendSystemPrompt: string | null
+  /** Where the model's replies are kept for a replay. */
+  record: string | null
 }
 
 export interface CommonArgs {
@@ -178,6 +180,7 @@ function assembleRun(input: string[], said: Said, print: Split['print'], common:
       model: text(said.model),
       maxTurns,
       appendSystemPrompt: text(said.appendSystemPrompt),
+      record: text(said.record),
     },
   }
 }

@@ -35,6 +35,7 @@ export async function demo(common: CommonArgs): Promise<number> {
     model: 'recorded',
     maxTurns: null,
     appendSystemPrompt: null,
+    record: null,
   }
   const ended = await runPrompt({ ...common, cwd: directory, format: asked }, args, {
     source: { kind: 'given', model: createReplayModel(recording.value, () => {}) },

@@ -1,6 +1,6 @@
 /** `agent memory consolidate`: asks the model for a shorter set of memories, however many there are. */
-import { openModel } from '../run/compose.ts'
 import { openMemory } from '../run/memory.ts'
+import { openServer } from '../run/model.ts'
 import type { Memory, MemoryPort } from '../services/memoryPorts.ts'
 import { DEFAULT_MODEL, maxOutputOf } from '../services/model/prices.ts'
 import type { Sink } from '../services/output/sink.ts'
@@ -38,7 +38,7 @@ export async function consolidateCommand(
     print(all.length, 'There is nothing to merge.')
     return 0
   }
-  const model = openModel({ kind: 'server' }, settings)
+  const model = openServer(settings)
   if (!model.ok) return refuse(model.message)
   const name = settings.model ?? DEFAULT_MODEL
   const maxOutputTokens = settings.max_output_tokens ?? maxOutputOf(name)

@@ -1,0 +1,63 @@
+/** Where a run's replies come from: a server, a recording, or a model that the caller hands in. */
+import { readFileSync } from 'node:fs'
+import type { RunArgs } from '../cli/args.ts'
+import { createModel, type Model } from '../services/model/index.ts'
+import { checkBaseUrl } from '../services/model/key.ts'
+import { recordModel } from '../services/model/recorder.ts'
+import { createReplayModel, parseRecording } from '../services/model/recording.ts'
+import type { Result } from '../services/ports.ts'
+import type { Settings } from '../services/settings/index.ts'
+import { credentials } from './credentials.ts'
+
+/** `server`: what the command line, the environment and the settings say. */
+export type ModelSource = { kind: 'server' } | { kind: 'given'; model: Model }
+
+const REPLAY = 'replay:'
+
+/** @param warn told of what differs from a recording that is played */
+export function openModel(
+  source: ModelSource,
+  args: RunArgs,
+  settings: Settings,
+  warn: (message: string) => void,
+): Result<Model> {
+  const model = modelOf(source, args, settings, warn)
+  if (!model.ok || args.record === null) return model
+  return recordModel(model.value, args.record)
+}
+
+function modelOf(
+  source: ModelSource,
+  args: RunArgs,
+  settings: Settings,
+  warn: (message: string) => void,
+): Result<Model> {
+  if (source.kind === 'given') return { ok: true, value: source.model }
+  const name = args.model ?? settings.model ?? ''
+  if (name.startsWith(REPLAY)) return openReplay(name.slice(REPLAY.length), warn)
+  return openServer(settings)
+}
+
+/** @returns the model of the server that the environment and the settings name, or what is wrong with key or address */
+export function openServer(settings: Settings): Result<Model> {
+  const key = credentials(process.env)
+  if (!key.ok) return key
+  const baseUrl = checkBaseUrl(settings.base_url ?? undefined)
+  if (!baseUrl.ok) return baseUrl
+  return { ok: true, value: createModel({ baseUrl: baseUrl.value, ...key.value }) }
+}
+
+function openReplay(file: string, warn: (message: string) => void): Result<Model> {
+  const named = `The recording ${JSON.stringify(file)}`
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    return { ok: false, message: `${named} cannot be read: ${error instanceof Error ? error.message : String(error)}.` }
+  }
+  const calls = parseRecording(text)
+  if (!calls.ok) return { ok: false, message: `${named} cannot be played. ${calls.message}` }
+  const differs = (call: number): void =>
+    warn(`Request ${call} is not the recorded one; its recorded reply is played all the same.`)
+  return { ok: true, value: createReplayModel(calls.value, differs) }
+}

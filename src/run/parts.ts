@@ -1,0 +1,130 @@
+/** The parts of one run over the real world: tools, context, permissions, memory, skills, subagents. */
+import { homedir } from 'node:os'
+import type { CommonArgs, RunArgs } from '../cli/args.ts'
+import type { TurnLimits } from '../machines/journal.ts'
+import { createTaskOutputs } from '../services/compaction/taskOutputs.ts'
+import { createContext } from '../services/context/index.ts'
+import type { Model } from '../services/model/index.ts'
+import { budgetOf, DEFAULT_MODEL, maxOutputOf } from '../services/model/prices.ts'
+import { createPermissions } from '../services/permissions/decide.ts'
+import type { Observe, Result, RunTask, StorePort } from '../services/ports.ts'
+import type { RunParts } from '../services/provide/deps.ts'
+import { createSubagents, type Subagents } from '../services/provide/subagent.ts'
+import { type LoadedSettings, loadSettings, type Settings } from '../services/settings/index.ts'
+import { isTrusted } from '../services/settings/trust.ts'
+import { createSkills } from '../services/skills/index.ts'
+import { compactTool } from '../services/tools/compact.ts'
+import { seenBefore } from '../services/tools/files/seenBefore.ts'
+import { loadSkillTool } from '../services/tools/loadSkill.ts'
+import { createTools, SUBAGENT_TOOLS } from '../services/tools/registry.ts'
+import { rememberTool } from '../services/tools/remember.ts'
+import { taskTool } from '../services/tools/task.ts'
+import { childEnv } from './credentials.ts'
+import { agentHome, existingDirectory } from './directory.ts'
+import { openMemory } from './memory.ts'
+import type { RunSession } from './session.ts'
+import { createSpending } from './spending.ts'
+
+const DEFAULT_MAX_TURNS = 250
+
+/** What is settled before a run's parts can be made. */
+export interface Grounds {
+  common: CommonArgs
+  args: RunArgs
+  /** Where the command line stands, as a real path. */
+  here: string
+  settings: LoadedSettings
+  session: RunSession
+  store: StorePort
+  model: Model
+  observe: Observe
+}
+
+export interface Parts {
+  session: RunSession
+  deps: RunParts
+  subagents: Subagents
+  /** USD so far; null where a model's price is not known. */
+  spent: () => number | null
+}
+
+/** @returns the settings that hold in a directory */
+export async function settingsFor(cwd: string, common: CommonArgs): Promise<Result<LoadedSettings>> {
+  const home = agentHome(process.env)
+  return loadSettings({ home, cwd, settingsFile: common.settings, env: process.env, trusted: isTrusted(home, cwd) })
+}
+
+/** The directory of the run: the one that was named, else the session's own. */
+async function directoryOf({ common, here, session, observe }: Grounds): Promise<Result<string>> {
+  const own = session.conversation.session?.cwd ?? here
+  if (own === here) return { ok: true, value: here }
+  if (common.cwd === null) return existingDirectory(own, "The session's directory")
+  const message = `This session began in ${own}; its tools now run in ${here}, as -C says.`
+  observe({ type: 'warning', message })
+  return { ok: true, value: here }
+}
+
+/** @returns the parts, or why the run cannot begin */
+export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
+  const { common, args, here, session, store, model, observe } = grounds
+  const warn = (message: string): void => observe({ type: 'warning', message })
+  const directory = await directoryOf(grounds)
+  if (!directory.ok) return directory
+  const cwd = directory.value
+  const applied = cwd === here ? { ok: true as const, value: grounds.settings } : await settingsFor(cwd, common)
+  if (!applied.ok) return applied
+  const { settings, warnings } = applied.value
+  for (const message of [...warnings, ...session.warnings]) warn(message)
+  const name = args.model ?? settings.model ?? DEFAULT_MODEL
+  const home = homedir()
+  const place = { cwd, home, agentHome: agentHome(process.env), trusted: isTrusted(agentHome(process.env), cwd) }
+  const skills = createSkills({ ...place, warn })
+  await skills.read()
+  const runTask: RunTask = (task) => subagents.run(task)
+  const maxOutputTokens = settings.max_output_tokens ?? maxOutputOf(name)
+  const spending = createSpending(model)
+  const memory = openMemory({ cwd, settings, model: spending.model, name, maxOutputTokens, warn })
+  const more = [taskTool(runTask), loadSkillTool(skills), compactTool, ...(memory ? [rememberTool(memory.notes)] : [])]
+  const tools = createTools({ more })
+  const ownTools = createTools({ builtIn: SUBAGENT_TOOLS })
+  const about = { ...place, now: () => new Date(), env: process.env, appendSystemPrompt: args.appendSystemPrompt }
+  const deps: RunParts = {
+    session: { session_id: session.session_id, cwd, model: name },
+    limits: limitsOf(args, settings, name),
+    maxOutputTokens,
+    context: createContext({
+      ...about,
+      tools: tools.specs(),
+      warn,
+      role: 'main',
+      more: async () => {
+        const { entries, note } = await skills.read()
+        const index = (await memory?.notes.index()) ?? ''
+        return { skills: entries, skillsNote: note, tools: tools.specs(), memory: index }
+      },
+    }),
+    model: spending.model,
+    tools,
+    toolEnv: { cwd, childEnv: childEnv(process.env, settings.env), seen: seenBefore(session.entries) },
+    permissions: createPermissions({ cwd, yes: args.yes, readable: skills.directories() }),
+    outputs: createTaskOutputs(cwd),
+    ...(memory && { memory }),
+    observe,
+  }
+  const subagents = createSubagents({
+    parent: deps,
+    // The run itself has warned of whatever is wrong with these files.
+    context: createContext({ ...about, tools: ownTools.specs(), warn: () => {}, role: 'subagent' }),
+    tools: ownTools,
+    hold: (id) => store.hold(id),
+  })
+  return { ok: true, value: { session, spent: spending.total, deps, subagents } }
+}
+
+function limitsOf(args: RunArgs, settings: Settings, model: string): TurnLimits {
+  return {
+    max_turns: args.maxTurns ?? DEFAULT_MAX_TURNS,
+    input_tokens: settings.compaction.input_tokens ?? budgetOf(model),
+    ...(settings.compaction.always && { always: true }),
+  }
+}
