@@ -77,7 +77,7 @@ async function run(args: SessionsArgs, deps: SessionsDeps, stdout: Sink, stderr:
     else stderr.write(`${noSessions(cwd)}\n`)
     return { ok: true, value: undefined }
   }
-  const found = await findSession(store, args.id ?? '', args.action)
+  const found = await findSession(store, args.id ?? '', `sessions ${args.action}`)
   if (!found.ok) return found
   if (args.action === 'rm') return removeSession(store, found.value, args.json, view)
 
@@ -96,14 +96,14 @@ function noSessions(cwd: string | null): string {
   return `There are no sessions of ${where}. \`agent sessions --all\` lists those of every directory.`
 }
 
-function unknownSession(id: string): string {
+export function unknownSession(id: string): string {
   return `No session has the id ${JSON.stringify(id)}. \`agent sessions --all\` lists the sessions of every directory.`
 }
 
-/** @returns the one session whose id is `prefix` or begins with it. */
-async function findSession(store: StorePort, prefix: string, action: string): Promise<Result<string>> {
+/** @returns the one session whose id is `prefix` or begins with it; `command` is named where there is no prefix. */
+export async function findSession(store: StorePort, prefix: string, command: string): Promise<Result<string>> {
   if (prefix === '') {
-    return { ok: false, message: `\`agent sessions ${action}\` needs the id of a session, or the first part of it.` }
+    return { ok: false, message: `\`agent ${command}\` needs the id of a session, or the first part of it.` }
   }
   const ids = await store.find(prefix)
   const [only, ...others] = ids.includes(prefix) ? [prefix] : ids

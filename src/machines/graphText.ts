@@ -49,6 +49,11 @@ export function anywhereOf(graph: Graph, visits?: Visits): string[] {
   return [...counts].map(([event, count]) => (count > 0 ? `${event} ×${count}` : event))
 }
 
+/** @returns the line under the picture */
+export function anywhereLabel(graph: Graph, visits?: Visits): string {
+  return `recorded in every state: ${anywhereOf(graph, visits).join(', ')}`
+}
+
 export function toMermaid(graph: Graph, visits?: Visits): string {
   const lines = ['stateDiagram-v2', `  [*] --> ${graph.initial}`]
   for (const { name, kind } of graph.states) if (kind === 'choice') lines.push(`  state ${name} <<choice>>`)
@@ -78,7 +83,7 @@ export function toDot(graph: Graph, visits?: Visits): string {
   const lines = [
     'digraph agent {',
     '  graph [rankdir=LR nodesep=0.4 ranksep=1 bgcolor=transparent fontname="Arial" fontsize=11 labelloc=b labeljust=l]',
-    `  graph [label="recorded in every state: ${anywhereOf(graph, visits).join(', ')}"]`,
+    `  graph [label="${anywhereLabel(graph, visits)}"]`,
     '  node [shape=box style=rounded fontname="Arial" fontsize=14 margin="0.2,0.1"]',
     '  edge [fontname="Arial" fontsize=11 arrowsize=0.8]',
     '  start [shape=point width=0.14 id=start class=start]',

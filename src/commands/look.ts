@@ -1,0 +1,83 @@
+/** What the commands share that look at a session: where they write, how they find it, and its replay. */
+import type { Writable } from 'node:stream'
+import picocolors from 'picocolors'
+import { type Replay, replay } from '../machines/replay.ts'
+import { wantsColor } from '../services/output/index.ts'
+import { createSink } from '../services/output/sink.ts'
+import type { LoadedSession, Result, StorePort } from '../services/ports.ts'
+import { printable, printableLine } from '../services/text.ts'
+import { findSession, unknownSession } from './sessions.ts'
+
+export interface LookDeps {
+  store: StorePort
+  stdout: Writable
+  stderr: Writable
+  stdoutIsTty: boolean
+  /** NO_COLOR, FORCE_COLOR and TERM are read. */
+  env: NodeJS.ProcessEnv
+  /** The terminal's width, in columns; by default 80. */
+  columns?: number
+}
+
+/** Where a command writes: results to stdout, sentences to stderr. */
+export interface Out {
+  print(line: string): void
+  /** A sentence for the person, made harmless for a terminal. */
+  tell(message: string): void
+  colors: ReturnType<typeof picocolors.createColors>
+  columns: number
+}
+
+/**
+ * Runs a command's work and waits until all is written.
+ * @returns the exit code of the work; 1 where stdout could not be written
+ */
+export async function withOut(
+  deps: Omit<LookDeps, 'store'>,
+  work: (out: Out) => number | Promise<number>,
+): Promise<number> {
+  const stdout = createSink(deps.stdout, () => {})
+  const stderr = createSink(deps.stderr, () => {})
+  const code = await work({
+    print: (line) => stdout.write(`${line}\n`),
+    tell: (message) => stderr.write(`${printable(message)}\n`),
+    colors: picocolors.createColors(wantsColor(deps.stdoutIsTty, deps.env)),
+    columns: (deps.stdoutIsTty && deps.columns) || 80,
+  })
+  await stdout.flush()
+  const gone = stdout.gone()
+  const failed = gone?.kind === 'failed'
+  if (failed) stderr.write(`The output could not be written to stdout (${printableLine(gone.message)}).\n`)
+  await stderr.flush()
+  return failed ? 1 : code
+}
+
+export interface Looked {
+  session: LoadedSession
+  replay: Replay
+}
+
+/**
+ * Finds a session by its id or the first part of it, and folds it through the machine. A session that is running is
+ * read as far as it has come.
+ * @param command as it is named in a message
+ */
+export async function lookAt(
+  store: StorePort,
+  prefix: string,
+  command: string,
+  out: Pick<Out, 'tell'>,
+): Promise<Result<Looked>> {
+  const found = await findSession(store, prefix, command)
+  if (!found.ok) return found
+  const session = await store.load(found.value)
+  if (session === null) return { ok: false, message: unknownSession(found.value) }
+  for (const warning of session.warnings) out.tell(`warning: ${warning}`)
+  return { ok: true, value: { session, replay: replay(session.entries) } }
+}
+
+/** @returns the sentence about a recording that the machine does not follow */
+export function disagreementOf({ disagreement }: Replay): string | null {
+  if (disagreement === null) return null
+  return `The recording and the machine disagree at transition ${disagreement.n}. ${disagreement.message}`
+}
