@@ -109,6 +109,11 @@ export type SeenFile =
  */
 export type SeenFiles = Map<string, SeenFile>
 
+/** Takes the whole of an output that is too long to be held in memory. It never throws. */
+export interface Spool {
+  write(text: string): void
+}
+
 /** What tools may touch. One object a run. */
 export interface ToolEnv {
   cwd: string
@@ -119,6 +124,10 @@ export interface ToolEnv {
   id?: string
   /** Kept by the file tools; a new Map() at the start of a conversation. */
   seen: SeenFiles
+  /** Of this call; a file is made with the first write. */
+  spool?: Spool
+  /** Whether a rule forbids reading this file (absolute path): searches leave it out. Absent: none is. */
+  hides?(path: string): boolean
 }
 
 /** How a call may disturb others: calls that share a `key` run one after the other in call order; no key, no wait. */
@@ -163,13 +172,42 @@ export interface SkillsPort {
 
 // ---- permissions/ ----------------------------------------------------------------------------------------
 
-export type Decision =
-  | { kind: 'allow' }
-  | { kind: 'ask'; reason: string; howToAllow: string }
-  | { kind: 'deny'; reason: string; howToAllow: string }
+/** The rule a decision rests on, and the file it stands in; absent where it rests on none. */
+interface Grounds {
+  rule?: string
+  source?: string
+}
+
+export type Decision = Grounds &
+  (
+    | { kind: 'allow' }
+    /** `suggested`: rules that together would allow it, none where no rule can. */
+    | { kind: 'ask'; reason: string; howToAllow: string; suggested: string[] }
+    | { kind: 'deny'; reason: string; howToAllow: string }
+  )
+
+/** What a person is asked. Texts are as they came: to be made printable before they are shown. */
+export interface Question {
+  tool: string
+  /** The command, the paths, or the input: what would be done, in full. */
+  subject: string
+  reason: string
+  /** Rules that `always` adds to the user's settings; none where no rule can say it. */
+  rules: string[]
+}
+
+export type Answer = { kind: 'once' } | { kind: 'session' } | { kind: 'always' } | { kind: 'no'; why: string | null }
+
+/** Asks a person. Rejects when `signal` aborts. */
+export type AskPerson = (question: Question, signal: AbortSignal) => Promise<Answer>
 
 export interface PermissionPort {
+  /** What the rules say, `--yes` counted in. Nobody is asked. */
   decide(call: ToolUseBlock, effect: CallEffect): Promise<Decision>
+  /** The same, and where it asks and there is a person, what the person says; else it stays `ask`: a refusal. */
+  settle(call: ToolUseBlock, effect: CallEffect, signal: AbortSignal): Promise<Decision>
+  /** @returns whether a rule forbids reading this file (absolute path): searches leave it out */
+  hides(path: string): boolean
 }
 
 // ---- store/ ----------------------------------------------------------------------------------------------
@@ -225,8 +263,22 @@ export interface StorePort {
 
 // ---- compaction/ : what leaves the conversation and can be looked up again -----------------------------------
 
+export interface OpenSpool extends Spool {
+  /** Closes the file. @returns null where nothing came or it could not be written */
+  end(): Spooled | null
+}
+
+/** `leftOut`: bytes beyond what one file takes, which are not in it. */
+export interface Spooled {
+  path: string
+  bytes: number
+  leftOut: number
+}
+
 /** Files under `.task_outputs`; paths are relative to the working directory. A failed write says why. */
 export interface TaskOutputsPort {
+  /** A file for the output of a call while it comes. */
+  spool(id: string): OpenSpool
   /** Writes a whole result, its text and its images. @returns the paths, the text's first */
   saveResult(id: string, content: ToolResultBlock['content']): Promise<Result<string[]>>
   /** Writes messages to a new file, the `n`-th of the session or the next free number. @returns its path */

@@ -229,7 +229,7 @@ describe('the layers one by one, with the notes’ constants', () => {
     const { conversation } = trim({ ...c, messages }, POLICY)
     const [block] = conversation.messages[2]?.content ?? []
     const shown = block?.type === 'tool_result' ? String(block.content) : ''
-    expect(shown).toContain('30003 characters; only its first 1999 are shown')
+    expect(shown).toContain('30003 characters; only its first 1999 characters are shown')
     expect(shown.endsWith(`a${'😀'.repeat(999)}`)).toBe(true)
   })
 

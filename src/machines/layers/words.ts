@@ -10,9 +10,14 @@ const LONGEST_STATUS = 400
 
 /**
  * @param paths where the whole text is, relative to the working directory; none where it could not be written
+ * @param size the whole's, in words, where the content is not the whole
  * @returns the beginning of a long result, its size and where the rest is; images stay in sight
  */
-export function previewOf(content: Content, paths: string[]): Content {
+export function previewOf(
+  content: Content,
+  paths: string[],
+  size = `${textOfResult(content).length} characters`,
+): Content {
   const text = textOfResult(content)
   const shown = firstUnits(text, POLICY.preview)
   const status = /\n(\[[^\n]*\])\s*$/.exec(lastUnits(text, LONGEST_STATUS))?.[1]
@@ -22,7 +27,7 @@ export function previewOf(content: Content, paths: string[]): Content {
       ? 'The rest could not be saved and is lost; run the call again with less output if you need it.'
       : `The whole text is in ${path}: search it with grep, or read parts of it with read_file (offset, limit).`
   const words = [
-    `[This result has ${text.length} characters; only its first ${shown.length} are shown. ${where}]`,
+    `[This result has ${size}; only its first ${shown.length} characters are shown. ${where}]`,
     shown,
     ...(status === undefined || shown.length === text.length ? [] : ['[…]', status]),
   ].join('\n')

@@ -1,5 +1,5 @@
 /** The folder `.task_outputs` of a working directory: what the model can look up again. */
-import { lstat, mkdir, writeFile } from 'node:fs/promises'
+import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const TASK_OUTPUTS = '.task_outputs'
@@ -12,32 +12,25 @@ const IGNORE_ALL = '*\n'
  * @param sub one name
  * @returns its absolute path; throws where it cannot be made, or where a link would lead the files elsewhere
  */
-export async function ensureDirectory(cwd: string, sub: string): Promise<string> {
+export function ensureDirectory(cwd: string, sub: string): string {
   const top = join(cwd, TASK_OUTPUTS)
-  await ensureOne(top)
-  await writeOnce(join(top, '.gitignore'), IGNORE_ALL)
+  ensureOne(top)
+  unlessThere(() => writeFileSync(join(top, '.gitignore'), IGNORE_ALL, { flag: 'wx', mode: 0o600 }))
   const directory = join(top, sub)
-  await ensureOne(directory)
+  ensureOne(directory)
   return directory
 }
 
-async function ensureOne(directory: string): Promise<void> {
+function ensureOne(directory: string): void {
+  unlessThere(() => mkdirSync(directory, { mode: 0o700 }))
+  // A project may bring the folder as a link to somewhere else.
+  if (!lstatSync(directory).isDirectory()) throw new Error(`${directory} is not a directory`)
+}
+
+function unlessThere(make: () => void): void {
   try {
-    await mkdir(directory, { mode: 0o700 })
+    make()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    // A project may bring the folder as a link to somewhere else.
-    if (!(await lstat(directory)).isDirectory()) throw new Error(`${directory} is not a directory`)
   }
-}
-
-async function writeOnce(path: string, text: string): Promise<void> {
-  await makeFile(path, text).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error
-  })
-}
-
-/** Makes a new file for this user only; rejects with EEXIST where there is anything of that name. */
-export function makeFile(path: string, content: string | Uint8Array): Promise<void> {
-  return writeFile(path, content, { flag: 'wx', mode: 0o600 })
 }

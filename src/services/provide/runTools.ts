@@ -5,7 +5,7 @@
 import type { ToolFinishedRecord } from '../../machines/journal.ts'
 import type { ToolResultBlock, ToolUseBlock } from '../../machines/messages.ts'
 import type { ToolsInput, ToolsOutcome } from '../../machines/outcomes.ts'
-import type { CheckedCall, Delegated, ToolResult } from '../ports.ts'
+import type { CheckedCall, Delegated, ToolEnv, ToolResult } from '../ports.ts'
 import type { RunDeps } from './deps.ts'
 import { keepLarge } from './largeResult.ts'
 
@@ -72,7 +72,7 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<Finished> {
   if (checked.kind === 'invalid') return { content: checked.content, is_error: true }
-  const decision = await deps.permissions.decide(call, checked.effect)
+  const decision = await deps.permissions.settle(call, checked.effect, signal)
   if (decision.kind !== 'allow') {
     const content = `Permission refused: ${decision.reason} Nothing was run. ${decision.howToAllow}`
     return { content, is_error: true, denied: true }
@@ -82,8 +82,9 @@ async function attempt(
   await deps.recorder.note(deps.state(), record)
   report({ type: 'toolStarted', record })
   deps.observe({ type: 'toolStarted', call })
-  const result = await runSafely(checked, deps, signal)
-  const kept = await keepLarge(deps, call.id, result.content)
+  const spool = deps.outputs.spool(call.id)
+  const result = await runSafely(checked, { ...deps.toolEnv, signal, spool })
+  const kept = await keepLarge(deps, call.id, result.content, spool.end())
   return { ...kept, is_error: result.kind === 'error', ...costOf(result.delegated) }
 }
 
@@ -94,13 +95,9 @@ function costOf(delegated: Delegated | undefined): Partial<Finished> {
 }
 
 /** A tool that throws has a bug; the model gets it as an error and the loop goes on. */
-async function runSafely(
-  checked: Extract<CheckedCall, { kind: 'ready' }>,
-  deps: RunDeps,
-  signal: AbortSignal,
-): Promise<ToolResult> {
+async function runSafely(checked: Extract<CheckedCall, { kind: 'ready' }>, env: ToolEnv): Promise<ToolResult> {
   try {
-    return await checked.run({ ...deps.toolEnv, signal })
+    return await checked.run(env)
   } catch (error) {
     return { kind: 'error', content: `The tool failed: ${error instanceof Error ? error.message : String(error)}` }
   }

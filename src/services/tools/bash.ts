@@ -32,7 +32,8 @@ export const bashTool = defineTool({
   async run({ command, timeout }, env) {
     const [{ runShell }, { report }] = await loadShell()
     const timeoutMs = Math.min(timeout ?? DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
-    const run = await runShell({ command, cwd: env.cwd, env: env.childEnv, timeoutMs, signal: env.signal })
+    const { cwd, childEnv, signal, spool } = env
+    const run = await runShell({ command, cwd, env: childEnv, timeoutMs, signal, ...(spool && { spool }) })
     return report(run, command)
   },
 })

@@ -7,7 +7,7 @@ export const KEPT_BYTES = 512 * 1024
 /** How far from a cut a line end is looked for, in bytes. */
 const LINE_SEARCH = 4096
 
-/** Where a command's output goes, chunk by chunk. A spool file that keeps all of it could stand here too. */
+/** Where a command's output goes, chunk by chunk. */
 export interface OutputSink {
   /** `chunk` is only lent: its memory is used again afterwards. */
   write(chunk: Uint8Array): void
@@ -30,6 +30,16 @@ export class HeadTail implements OutputSink {
     const toHead = Math.min(chunk.length, this.#limit - this.#headLength)
     if (toHead > 0) this.#addToHead(chunk.subarray(0, toHead))
     if (toHead < chunk.length) this.#addToTail(chunk.subarray(toHead))
+  }
+
+  /** Whether so many bytes more could be written without leaving any out. */
+  hasRoomFor(bytes: number): boolean {
+    return this.#headLength + this.#tailBytes + bytes <= 2 * this.#limit
+  }
+
+  /** All that was written, in order, as long as none was left out. */
+  whole(): Uint8Array[] {
+    return [this.#head.subarray(0, this.#headLength), this.#tailInOrder()]
   }
 
   /** The output as plain text; where bytes were left out a line says how many. Characters are never split. */

@@ -2,11 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
+import type { Spool } from '../../ports.ts'
 import { type Group, MARK_VARIABLE, ProcessGroups } from './groups.ts'
 import { HeadTail } from './headTail.ts'
 import { closeSparePipes, type OutputPipe, openPipe } from './pipes.ts'
 import { PipeReader } from './reader.ts'
 import { whenAborted } from './whenAborted.ts'
+import { SpoolingSink } from './whole.ts'
 
 /** How a command ended; `unstartable` comes with a sentence that says why it never began. */
 export type ShellEnd =
@@ -28,6 +30,8 @@ export interface ShellRequest {
   env: NodeJS.ProcessEnv
   timeoutMs: number
   signal: AbortSignal
+  /** Takes all of an output of which only the ends are kept. */
+  spool?: Spool
 }
 
 /** What the system takes as one argument: 128 KB on Linux, less a margin. Longer commands go by a descriptor. */
@@ -82,7 +86,8 @@ export async function runShell(request: ShellRequest): Promise<ShellRun> {
     )
   }
   const kept = new HeadTail()
-  const reader = new PipeReader(pipe.read, kept)
+  const spooling = request.spool === undefined ? null : new SpoolingSink(kept, request.spool)
+  const reader = new PipeReader(pipe.read, spooling ?? kept)
   const ending = request.signal.aborted ? Promise.resolve<ShellEnd>({ kind: 'aborted' }) : start(request, pipe.write)
   // From here on only the command's processes hold that end.
   closeSync(pipe.write)
@@ -90,6 +95,7 @@ export async function runShell(request: ShellRequest): Promise<ShellRun> {
   reader.drain()
   await reader.settle(LAST_WORDS_MS)
   reader.discard()
+  spooling?.end()
   return { end, output: kept.text() }
 }
 
