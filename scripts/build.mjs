@@ -27,6 +27,9 @@ const PARTS = { 'src/inspect.ts': 'inspect.cjs' }
 /** Native modules and programs: installed beside the package, never bundled. */
 const EXTERNAL = ['@photostructure/sqlite', '@vscode/ripgrep', '@vscode/ripgrep-*']
 
+/** Read by src/services/permissions/shell/grammar.ts from beside the bundle. */
+const SHELL_PARSER = ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-bash/tree-sitter-bash.wasm']
+
 /** `import.meta` for modules that ask where they are: the bundle's own place. */
 const BANNER =
   'var __importMeta={url:require("node:url").pathToFileURL(__filename).href,filename:__filename,dirname:__dirname};'
@@ -125,12 +128,15 @@ async function build(main, outdir, sourcemap) {
   })
 
   const files = [...built, launcher].flatMap((result) => result.outputFiles.map((file) => [file.path, file.contents]))
+  for (const name of SHELL_PARSER)
+    files.push([join(outdir, basename(name)), readFileSync(join(ROOT, 'node_modules', name))])
   files.push([join(outdir, 'package.json'), '{"type":"commonjs"}\n'])
   files.push([
     join(outdir, 'LICENSES.txt'),
     licencesOf(
       ROOT,
       built.map((result) => result.metafile),
+      ['tree-sitter-bash'],
     ),
   ])
   place(outdir, files)

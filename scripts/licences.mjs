@@ -5,10 +5,11 @@ import { join } from 'node:path'
 /**
  * @param root the project's directory
  * @param metafiles esbuild's metafiles of all bundles
+ * @param more names of packages of which other files are shipped
  * @returns one text: name, version, licence and the licence file of each bundled package, sorted by name
  */
-export function licencesOf(root, metafiles) {
-  const folders = new Set()
+export function licencesOf(root, metafiles, more = []) {
+  const folders = new Set(more.map((name) => `node_modules/${name}`))
   for (const { outputs } of metafiles) {
     for (const output of Object.values(outputs)) {
       for (const [input, { bytesInOutput }] of Object.entries(output.inputs)) {

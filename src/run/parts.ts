@@ -6,7 +6,7 @@ import { createTaskOutputs } from '../services/compaction/taskOutputs.ts'
 import { createContext } from '../services/context/index.ts'
 import type { Model } from '../services/model/index.ts'
 import { budgetOf, DEFAULT_MODEL, maxOutputOf } from '../services/model/prices.ts'
-import { createPermissions } from '../services/permissions/decide.ts'
+import { createPermissions } from '../services/permissions/index.ts'
 import type { Observe, Result, RunTask, StorePort } from '../services/ports.ts'
 import type { RunParts } from '../services/provide/deps.ts'
 import { createSubagents, type Subagents } from '../services/provide/subagent.ts'
@@ -80,6 +80,14 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
   const place = { cwd, home, agentHome: agentHome(process.env), trusted: isTrusted(agentHome(process.env), cwd) }
   const skills = createSkills({ ...place, warn })
   await skills.read()
+  const permissions = await createPermissions({
+    ...place,
+    yes: args.yes,
+    readable: skills.directories(),
+    rules: settings.permissions,
+    warn,
+  })
+  if (!permissions.ok) return permissions
   const runTask: RunTask = (task) => subagents.run(task)
   const maxOutputTokens = settings.max_output_tokens ?? maxOutputOf(name)
   const spending = createSpending(model)
@@ -105,8 +113,13 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
     }),
     model: spending.model,
     tools,
-    toolEnv: { cwd, childEnv: childEnv(process.env, settings.env), seen: seenBefore(session.entries) },
-    permissions: createPermissions({ cwd, yes: args.yes, readable: skills.directories() }),
+    toolEnv: {
+      cwd,
+      childEnv: childEnv(process.env, settings.env),
+      seen: seenBefore(session.entries),
+      hides: (path) => permissions.value.hides(path),
+    },
+    permissions: permissions.value,
     outputs: createTaskOutputs(cwd),
     ...(memory && { memory }),
     observe,

@@ -57,7 +57,11 @@ async function open(replies: Parameters<typeof serve>[0]) {
       model: modelAt(model.url),
       tools,
       toolEnv: { cwd: top, childEnv: process.env, seen: new Map() },
-      permissions: { decide: async () => ({ kind: 'allow' }) },
+      permissions: {
+        decide: async () => ({ kind: 'allow' }),
+        settle: async () => ({ kind: 'allow' }),
+        hides: () => false,
+      },
       outputs: createTaskOutputs(top),
       observe: (event) => seen.push(event),
     },

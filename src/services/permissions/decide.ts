@@ -1,51 +1,160 @@
-/** Whether a tool call may run: without `--yes`, reading inside the working directory; the rest must be asked. */
-import type { CallEffect, Decision, PermissionPort } from '../ports.ts'
-import { isInside, realPathOf } from './paths.ts'
-
 /**
- * @param options.cwd the working directory as a real path
- * @param options.yes approve whatever would ask (`--yes`)
- * @param options.readable more directories whose files may be read, as real paths: those of skills
+ * Whether a call may run: the one place that decides, pure. Deny before ask before allow; then reading inside the
+ * working directory and tools without effects; everything else asks (contract.md, section 8).
  */
-export function createPermissions(options: { cwd: string; yes: boolean; readable?: string[] }): PermissionPort {
-  const readable = [options.cwd, ...(options.readable ?? [])]
-  return {
-    decide: async (call, effect) => {
-      const decision = await judge(readable, call.name, effect)
-      return decision.kind === 'ask' && options.yes ? { kind: 'allow' } : decision
-    },
+
+import { isInside } from '../paths.ts'
+import type { Decision } from '../ports.ts'
+import { judgeCommand } from './command.ts'
+import { protectedPart } from './protectedPaths.ts'
+import type { Rule } from './rule.ts'
+import { type RuleSet, rulesFor } from './rules.ts'
+import type { WithTree } from './shell/grammar.ts'
+import { pathRule } from './suggest.ts'
+import { howToAllow, type Verdict } from './verdict.ts'
+
+/** A path as the call gives it (absolute), and where it really leads. */
+export interface TouchedPath {
+  given: string
+  real: string
+}
+
+/** What a call would touch, with everything looked up that deciding needs. */
+export type Touch =
+  | { kind: 'none'; names: string[] }
+  | { kind: 'read'; paths: TouchedPath[] }
+  | { kind: 'write'; paths: TouchedPath[] }
+  /** `inputs`: files the command line reads through `<`. */
+  | { kind: 'execute'; command: string; inputs: TouchedPath[] }
+
+export interface Policy {
+  /** As a real path. */
+  cwd: string
+  /** The user's home directory. */
+  home: string
+  /** The agent's home, as a real path. */
+  agentHome: string
+  /** Directories outside the working directory that may be read, as real paths. */
+  readable: readonly string[]
+  rules: RuleSet
+  /** null where no rule needs one. */
+  parse: WithTree | null
+}
+
+/** @returns the decision, with the rule it rests on where there is one */
+export function decide(tool: string, touch: Touch, policy: Policy): Decision {
+  const verdict = judge(tool, touch, policy)
+  switch (verdict.kind) {
+    case 'allow':
+      return verdict
+    case 'deny':
+      return { ...verdict, howToAllow: 'A deny rule holds whatever else is set; go on without this.' }
+    case 'ask':
+      return { ...verdict, howToAllow: howToAllow(verdict.suggested) }
   }
 }
 
-async function judge(readable: string[], tool: string, effect: CallEffect): Promise<Decision> {
-  switch (effect.kind) {
+function judge(tool: string, touch: Touch, policy: Policy): Verdict {
+  const { rules } = policy
+  const own: RuleSet = {
+    deny: rulesFor(rules.deny, tool),
+    ask: rulesFor(rules.ask, tool),
+    allow: rulesFor(rules.allow, tool),
+  }
+  switch (touch.kind) {
     case 'none':
-      return { kind: 'allow' }
-    case 'read': {
-      const outside = await firstOutside(readable, effect.paths)
-      return outside === null
-        ? { kind: 'allow' }
-        : ask(`${outside} is outside the working directory and reading there needs approval.`, tool)
-    }
+      return judgeNames(tool, touch.names, own)
+    case 'read':
     case 'write':
-      return ask(`${tool} changes files and that needs approval.`, tool)
+      return judgePaths(tool, touch, own, policy)
     case 'execute':
-      return ask(`${tool} runs a command and that needs approval.`, tool)
+      return judgeCommand(tool, touch, own, policy)
   }
 }
 
-async function firstOutside(readable: string[], paths: string[]): Promise<string | null> {
-  for (const path of paths) {
-    const real = await realPathOf(path)
-    if (!readable.some((directory) => isInside(directory, real))) return path
-  }
-  return null
+function judgeNames(tool: string, names: string[], rules: RuleSet): Verdict {
+  const hit = ({ specifier }: Rule): boolean =>
+    specifier.kind === 'any' || (specifier.kind === 'name' && names.includes(specifier.name))
+  const denied = rules.deny.find(hit)
+  if (denied !== undefined) return by(denied, 'deny', `${tool} is denied by a rule`)
+  const asked = rules.ask.find(hit)
+  return asked === undefined ? { kind: 'allow' } : by(asked, 'ask', `a rule wants ${tool} to be asked for`)
 }
 
-function ask(reason: string, tool: string): Decision {
-  return {
-    kind: 'ask',
-    reason,
-    howToAllow: `Tell the user to run again with --yes, or to allow "${tool}" in permissions.allow of their settings, and go on with what can be done without it.`,
+/** A verdict that rests on a rule; `because` is a clause. */
+function by(rule: Rule, kind: 'deny' | 'ask', because: string): Verdict {
+  const { text, source } = rule
+  const reason = `${upper(because)}: ${text} (in ${source}).`
+  return kind === 'deny' ? { kind, reason, rule: text, source } : { kind, reason, rule: text, source, suggested: [] }
+}
+
+function upper(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+function judgePaths(
+  tool: string,
+  touch: Extract<Touch, { kind: 'read' | 'write' }>,
+  rules: RuleSet,
+  policy: Policy,
+): Verdict {
+  const forbids = (rule: Rule, path: TouchedPath): boolean =>
+    covers(rule, path.real, touch.kind) || covers(rule, path.given, touch.kind)
+  for (const kind of ['deny', 'ask'] as const) {
+    for (const path of touch.paths) {
+      const rule = rules[kind].find((each) => forbids(each, path))
+      if (rule !== undefined)
+        return by(
+          rule,
+          kind,
+          kind === 'deny' ? `${path.given} is denied by a rule` : `a rule wants ${path.given} to be asked for`,
+        )
+    }
   }
+  let allowedBy: Rule | undefined
+  for (const path of touch.paths) {
+    const inside = isInside(policy.cwd, path.real)
+    if (touch.kind === 'read' && (inside || policy.readable.some((root) => isInside(root, path.real)))) continue
+    const guarded =
+      touch.kind === 'write'
+        ? (protectedPart(path.real, policy.agentHome) ?? protectedPart(path.given, policy.agentHome))
+        : null
+    if (guarded !== null)
+      return ask(`${tool} would write to ${shown(path)}, and writes to ${guarded} are always asked for.`, [])
+    // Both ends of a link must be covered.
+    allowedBy = rules.allow.find((rule) => allows(rule, path.real, inside) && allows(rule, path.given, inside))
+    if (allowedBy === undefined)
+      return ask(whyAsked(tool, touch.kind, path, inside), [pathRule(tool, path.real, policy.cwd)])
+  }
+  return allowedBy === undefined ? { kind: 'allow' } : { kind: 'allow', rule: allowedBy.text, source: allowedBy.source }
+
+  function allows({ specifier }: Rule, path: string, inside: boolean): boolean {
+    // Without a path a rule means the working directory: what is outside must be named.
+    if (specifier.kind === 'any') return inside
+    return (
+      specifier.kind === 'path' &&
+      (specifier.pattern.matches(path) || (touch.kind === 'read' && specifier.pattern.covers(path)))
+    )
+  }
+}
+
+/** A search in a directory that a rule covers whole is forbidden; of others it leaves out what is covered. */
+function covers({ specifier }: Rule, path: string, kind: 'read' | 'write'): boolean {
+  if (specifier.kind === 'any') return true
+  if (specifier.kind !== 'path') return false
+  return kind === 'read' ? specifier.pattern.covers(path) : specifier.pattern.matches(path)
+}
+
+function whyAsked(tool: string, kind: 'read' | 'write', path: TouchedPath, inside: boolean): string {
+  if (!inside)
+    return `${shown(path)} is outside the working directory, and ${kind === 'read' ? 'reading' : 'writing'} there needs approval.`
+  return `${tool} changes ${shown(path)}, and that needs approval.`
+}
+
+function shown({ given, real }: TouchedPath): string {
+  return given === real ? given : `${given} (which leads to ${real})`
+}
+
+function ask(reason: string, suggested: string[]): Verdict {
+  return { kind: 'ask', reason, suggested }
 }

@@ -1,5 +1,6 @@
 /** Lines of files that match a regular expression. */
 import { basename, dirname, join, relative } from 'node:path'
+import { realTarget } from '../../paths.ts'
 import type { ToolEnv, ToolResult } from '../../ports.ts'
 import { type Event, parseEvent } from './events.ts'
 import type { Filter } from './filter.ts'
@@ -21,7 +22,7 @@ export interface LineSearch {
 /** @returns `path:line:text` for each matching line, sorted by path; or a sentence where there is none */
 export async function findLines(search: LineSearch, env: ToolEnv): Promise<ToolResult> {
   const directory = search.kind === 'directory' ? search.place : dirname(search.place)
-  const found = new FoundLines(search, directory, env.cwd)
+  const found = new FoundLines(search, directory, env)
   const end = await runRipgrep({
     args: [...argsOf(search), '--', search.kind === 'directory' ? './' : `./${basename(search.place)}`],
     directory,
@@ -48,14 +49,18 @@ class FoundLines {
   readonly #search: LineSearch
   readonly #directory: string
   readonly #cwd: string
+  readonly #hides: (path: string) => boolean
   /** Of the file being searched; they count once it has proved to be no binary file. */
   #pending: string[] = []
   #characters = 0
 
-  constructor(search: LineSearch, directory: string, cwd: string) {
+  constructor(search: LineSearch, directory: string, { cwd, hides }: ToolEnv) {
     this.#search = search
     this.#directory = directory
     this.#cwd = cwd
+    // ripgrep follows no links below the directory it starts in, so this is where its files really are.
+    const real = realTarget(directory)
+    this.#hides = (path) => hides?.(join(real, relative(directory, path))) ?? false
   }
 
   take(event: Event): 'more' | 'enough' {
@@ -92,6 +97,7 @@ class FoundLines {
   #isWanted(absolute: string): boolean {
     const { filter, kind } = this.#search
     if (kind === 'file') return true
+    if (this.#hides(absolute)) return false
     return [this.#directory, this.#cwd].some((from) => filter.matches(relative(from, absolute).split('/')))
   }
 

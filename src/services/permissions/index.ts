@@ -1,0 +1,178 @@
+/** The permissions of a run: looks up what deciding needs, decides, and asks a person where there is one. */
+import type { ToolUseBlock } from '../../machines/messages.ts'
+import { absolutePath, realTarget } from '../paths.ts'
+import type { AskPerson, CallEffect, Decision, PermissionPort, Result } from '../ports.ts'
+import { decide, type Policy, type Touch, type TouchedPath } from './decide.ts'
+import { parseRule, type Rule } from './rule.ts'
+import { compileRules, type RuleSet, type RuleTexts, rulesFor } from './rules.ts'
+import { coverage } from './shell/allow.ts'
+import { loadGrammar, type WithTree } from './shell/grammar.ts'
+import { readPlain } from './shell/plain.ts'
+
+export interface PermissionOptions {
+  /** The working directory as a real path. */
+  cwd: string
+  /** The user's home directory. */
+  home: string
+  /** The agent's home. */
+  agentHome: string
+  /** `--yes`: what would ask is approved. */
+  yes: boolean
+  /** More directories whose files may be read, as real paths. */
+  readable?: readonly string[]
+  rules: RuleTexts
+  /** Asks the user; null where nobody can be asked. */
+  ask?: AskPerson | null
+  /** Adds rules to `permissions.allow` of the user's settings. */
+  keep?: (rules: string[]) => Promise<Result<null>>
+  warn?: (message: string) => void
+}
+
+/** @returns the port, or one sentence where a rule that forbids or asks is not understood */
+export async function createPermissions(options: PermissionOptions): Promise<Result<PermissionPort>> {
+  const { cwd, home, agentHome, warn = () => {} } = options
+  const compiled = await compileRules(options.rules, { cwd, home })
+  if (!compiled.ok) return compiled
+  for (const warning of compiled.value.warnings) warn(warning)
+  const place = { cwd, home, agentHome: realTarget(agentHome), readable: options.readable ?? [] }
+  return { ok: true, value: new Permissions(options, { ...place, rules: compiled.value.rules }) }
+}
+
+class Permissions implements PermissionPort {
+  readonly #options: PermissionOptions
+  readonly #policy: Omit<Policy, 'parse'>
+  /** Calls the user approved for this session that no rule can name. */
+  readonly #approved = new Set<string>()
+  readonly #hiding: Rule[]
+  /** One question at a time. */
+  #asking: Promise<unknown> = Promise.resolve()
+
+  constructor(options: PermissionOptions, policy: Omit<Policy, 'parse'>) {
+    this.#options = options
+    this.#policy = policy
+    this.#hiding = policy.rules.deny.filter(({ tools, specifier }) => tools?.has('grep') && specifier.kind === 'path')
+  }
+
+  async decide(call: ToolUseBlock, effect: CallEffect): Promise<Decision> {
+    const decision = await this.#judge(call, effect)
+    return decision.kind === 'ask' && (this.#options.yes || this.#approved.has(keyOf(call)))
+      ? { kind: 'allow' }
+      : decision
+  }
+
+  async settle(call: ToolUseBlock, effect: CallEffect, signal: AbortSignal): Promise<Decision> {
+    const first = await this.decide(call, effect)
+    const { ask = null } = this.#options
+    if (first.kind !== 'ask' || ask === null) return first
+    const turn = this.#asking.then(() => this.#askFor(ask, call, effect, signal))
+    this.#asking = turn.catch(() => undefined)
+    return turn
+  }
+
+  hides(path: string): boolean {
+    return this.#hiding.some(({ specifier }) => specifier.kind === 'path' && specifier.pattern.matches(path))
+  }
+
+  async #judge(call: ToolUseBlock, effect: CallEffect): Promise<Decision> {
+    const touch = touchOf(call, effect, this.#policy.cwd)
+    let parse: WithTree | null = null
+    if (touch.kind === 'execute' && needsGrammar(touch.command, call.name, this.#policy.rules)) {
+      try {
+        parse = await loadGrammar()
+      } catch (error) {
+        const reason = `The shell parser could not be loaded (${messageOf(error)}), and the rules for commands need it.`
+        return { kind: 'deny', reason, howToAllow: 'Tell the user to install the agent again.' }
+      }
+    }
+    return decide(call.name, touch, { ...this.#policy, parse })
+  }
+
+  async #askFor(ask: AskPerson, call: ToolUseBlock, effect: CallEffect, signal: AbortSignal): Promise<Decision> {
+    // An answer given meanwhile may cover this call too.
+    const decision = await this.decide(call, effect)
+    if (decision.kind !== 'ask') return decision
+    const { reason, suggested } = decision
+    const answer = await ask({ tool: call.name, subject: subjectOf(call, effect), reason, rules: suggested }, signal)
+    switch (answer.kind) {
+      case 'once':
+        return { kind: 'allow' }
+      case 'session':
+        await this.#approve(call, suggested)
+        return { kind: 'allow' }
+      case 'always':
+        await this.#approve(call, suggested)
+        await this.#keep(suggested)
+        return { kind: 'allow' }
+      case 'no': {
+        const said = answer.why === null ? '' : ` They say: ${answer.why}`
+        return { kind: 'deny', reason: `The user said no to this call.${said}`, howToAllow: NO_MEANS_NO }
+      }
+    }
+  }
+
+  async #approve(call: ToolUseBlock, rules: readonly string[]): Promise<void> {
+    if (rules.length === 0) this.#approved.add(keyOf(call))
+    for (const text of rules) {
+      const parsed = await parseRule(text, 'allow', 'this session', this.#policy)
+      if (parsed.kind === 'rule') this.#policy.rules.allow.push(parsed.rule)
+    }
+  }
+
+  async #keep(rules: string[]): Promise<void> {
+    const { keep, warn = () => {} } = this.#options
+    const kept = rules.length === 0 || keep === undefined ? null : await keep(rules)
+    if (kept?.ok === false) warn(`The rule holds for this session only: ${kept.message}`)
+  }
+}
+
+const NO_MEANS_NO = 'Do not try to reach the same in another way; ask what to do instead if it is not clear.'
+
+function keyOf({ name, input }: ToolUseBlock): string {
+  return JSON.stringify([name, input])
+}
+
+function touchOf(call: ToolUseBlock, effect: CallEffect, cwd: string): Touch {
+  switch (effect.kind) {
+    case 'none':
+      return { kind: 'none', names: Object.values(call.input).filter((value) => typeof value === 'string') }
+    case 'read':
+    case 'write':
+      return { kind: effect.kind, paths: effect.paths.map(touched) }
+    case 'execute': {
+      const reading = readPlain(effect.command)
+      const inputs = reading.kind === 'plain' ? reading.commands.flatMap((command) => command.inputs) : []
+      return { ...effect, inputs: inputs.map((path) => touched(absolutePath(path, cwd))) }
+    }
+  }
+}
+
+function touched(given: string): TouchedPath {
+  return { given, real: realTarget(given) }
+}
+
+function needsGrammar(command: string, tool: string, rules: RuleSet): boolean {
+  const isForCommands = ({ specifier }: Rule): boolean => specifier.kind === 'command'
+  if ([...rulesFor(rules.deny, tool), ...rulesFor(rules.ask, tool)].some(isForCommands)) return true
+  const allowing = rulesFor(rules.allow, tool).flatMap((rule) =>
+    rule.specifier.kind === 'command' ? [{ pattern: rule.specifier.pattern }] : [],
+  )
+  return allowing.length > 0 && coverage(command, allowing).kind === 'covered'
+}
+
+function subjectOf(call: ToolUseBlock, effect: CallEffect): string {
+  switch (effect.kind) {
+    case 'execute':
+      return effect.command
+    case 'read':
+    case 'write':
+      return effect.paths
+        .map((path) => (realTarget(path) === path ? path : `${path} (leads to ${realTarget(path)})`))
+        .join('\n')
+    case 'none':
+      return JSON.stringify(call.input)
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,109 @@
+/** From the grammar's tree to the simple commands in it, wherever they stand: lists, bodies, substitutions. */
+import type { Node } from './grammar.ts'
+import { evaluate, type Word } from './words.ts'
+
+export interface SimpleCommand {
+  words: Word[]
+  /** What its standard input is, where the command line says so. */
+  input: 'inherited' | 'given'
+}
+
+export interface Reading {
+  commands: SimpleCommand[]
+  /** Types of the tree's nodes: what else there is in the command line. */
+  kinds: ReadonlySet<string>
+  redirections: number
+  /** The parser met something it does not know; what it read of it is a guess. */
+  broken: boolean
+}
+
+/** @returns what the tree of a command line holds */
+export function commandsIn(root: Node): Reading {
+  const commands: SimpleCommand[] = []
+  const kinds = new Set<string>()
+  let redirections = 0
+  const visit = (node: Node, input: SimpleCommand['input']): void => {
+    kinds.add(node.type)
+    if (node.type === 'file_redirect') redirections += 1
+    const command = commandOf(node, input)
+    if (command !== null) commands.push(command)
+    for (const [i, child] of children(node).entries()) visit(child, inputOf(node, i, input))
+  }
+  visit(root, 'inherited')
+  return { commands, kinds, redirections, broken: root.hasError }
+}
+
+function children(node: Node): Node[] {
+  return node.children.filter((child): child is Node => child !== null)
+}
+
+/** All but the first of a pipeline read from it; a redirection or here-document feeds what it stands behind. */
+function inputOf(parent: Node, index: number, inherited: SimpleCommand['input']): SimpleCommand['input'] {
+  if (parent.type === 'pipeline') return index > 0 ? 'given' : inherited
+  if (parent.type === 'redirected_statement' && feeds(parent)) return 'given'
+  return inherited
+}
+
+function feeds(node: Node): boolean {
+  return children(node).some(
+    ({ type, text }) =>
+      type === 'heredoc_redirect' || type === 'herestring_redirect' || (type === 'file_redirect' && text.includes('<')),
+  )
+}
+
+/** Nodes that are a command each; the builtins among them are nodes of their own kind in this grammar. */
+function commandOf(node: Node, input: SimpleCommand['input']): SimpleCommand | null {
+  switch (node.type) {
+    case 'command':
+      return { words: wordsOf(node).map(evaluate), input: feeds(node) ? 'given' : input }
+    case 'declaration_command':
+    case 'unset_command':
+    case 'test_command':
+      return { words: wordsOf(node).map(evaluate), input }
+    default:
+      return null
+  }
+}
+
+/** What stands beside the words of a command. */
+const BESIDE: ReadonlySet<string> = new Set([
+  'file_redirect',
+  'heredoc_redirect',
+  'herestring_redirect',
+  'variable_assignment',
+  'comment',
+])
+
+function wordsOf(command: Node): string[] {
+  const parts: Node[] = []
+  for (const child of children(command)) {
+    // Assignments before a command's name are no words of it; behind `export` they are.
+    if (BESIDE.has(child.type) && !(child.type === 'variable_assignment' && command.type !== 'command')) continue
+    parts.push(child)
+  }
+  return [...joined(parts), ...afterRedirections(command)]
+}
+
+/** Nodes without space between them are one word. */
+function joined(parts: Node[]): string[] {
+  const words: string[] = []
+  let end = -1
+  for (const part of parts) {
+    if (part.startIndex === end) words[words.length - 1] += part.text
+    else words.push(part.text)
+    end = part.endIndex
+  }
+  return words
+}
+
+/** In `git >log push origin` this grammar takes `push` and `origin` for further targets of the redirection. */
+function afterRedirections(command: Node): string[] {
+  const { parent } = command
+  const own = children(command)
+  const around =
+    parent?.type === 'redirected_statement' && children(parent)[0]?.id === command.id ? children(parent) : []
+  return [...own, ...around]
+    .filter(({ type }) => type === 'file_redirect')
+    .flatMap((redirect) => redirect.childrenForFieldName('destination').slice(1))
+    .flatMap((node) => (node === null ? [] : [node.text]))
+}

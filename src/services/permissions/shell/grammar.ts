@@ -1,0 +1,50 @@
+/**
+ * The parser: tree-sitter with its bash grammar as WebAssembly. Loaded when the first rule needs it: two files beside
+ * the bundle, some 20 ms (docs/decisions/0010-permissions.md).
+ */
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Node, Parser } from 'web-tree-sitter'
+
+export type { Node } from 'web-tree-sitter'
+
+/** Parses a command line and hands its tree to `use`, which must not keep it. */
+export type WithTree = <T>(command: string, use: (root: Node) => T) => T
+
+let loading: Promise<WithTree> | null = null
+
+/** @returns the parser; rejects where its files are missing, which a broken installation has done */
+export function loadGrammar(): Promise<WithTree> {
+  loading ??= load()
+  return loading
+}
+
+async function load(): Promise<WithTree> {
+  const { Language, Parser } = await import('web-tree-sitter')
+  await Parser.init({ wasmBinary: await wasm('web-tree-sitter', 'web-tree-sitter.wasm') })
+  const language = await Language.load(await wasm('tree-sitter-bash', 'tree-sitter-bash.wasm'))
+  const parser = new Parser()
+  parser.setLanguage(language)
+  return (command, use) => withTree(parser, command, use)
+}
+
+function withTree<T>(parser: Parser, command: string, use: (root: Node) => T): T {
+  const tree = parser.parse(command)
+  if (tree === null) throw new Error('The shell parser gave no tree.')
+  try {
+    return use(tree.rootNode)
+  } finally {
+    tree.delete()
+    parser.reset()
+  }
+}
+
+/** A file beside the bundle, or in its package where the sources run. */
+async function wasm(packageName: string, name: string): Promise<Uint8Array> {
+  const beside = join(dirname(fileURLToPath(import.meta.url)), name)
+  const path = existsSync(beside) ? beside : createRequire(import.meta.url).resolve(`${packageName}/${name}`)
+  return new Uint8Array(await readFile(path))
+}

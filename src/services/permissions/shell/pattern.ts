@@ -1,0 +1,194 @@
+/**
+ * What stands in `Bash(…)`: words, with `*` for any. `Bash(git log:*)` and `Bash(git log *)` are the command with any
+ * further words, `Bash(npm test)` is that command only.
+ */
+import { readPlain } from './plain.ts'
+import { escaped, type Word } from './words.ts'
+
+export type PatternWord =
+  | { kind: 'literal'; value: string }
+  /** Part of a word: `test*`. */
+  | { kind: 'wild'; matches: RegExp }
+  /** `*` alone: any number of words. */
+  | { kind: 'many' }
+
+export interface CommandPattern {
+  words: PatternWord[]
+  /** Whether further words may follow. */
+  more: boolean
+}
+
+/** @returns null where the text is no plain command: a rule covers one command, without operators */
+export function parsePattern(specifier: string): CommandPattern | null {
+  const text = specifier.trim()
+  const prefix = /^([\s\S]*?)(?::\*| \*)$/.exec(text)?.[1]
+  const reading = readPlain(prefix ?? text)
+  if (reading.kind === 'refused') return null
+  const [command, ...others] = reading.commands
+  if (command === undefined || others.length > 0 || command.redirections > 0) return null
+  const words = command.words.map(({ value, glob }): PatternWord => {
+    if (!glob) return { kind: 'literal', value }
+    if (value === '*') return { kind: 'many' }
+    return { kind: 'wild', matches: new RegExp(`^${value.split('*').map(escaped).join('.*')}$`, 'su') }
+  })
+  // `ls*` goes on over the word's end, as it does for other agents.
+  const open = prefix === undefined && words.at(-1)?.kind === 'wild' && text.endsWith('*')
+  return { words, more: prefix !== undefined || open }
+}
+
+/** @returns whether the words are exactly what an allow rule names; no option is skipped, nothing is guessed */
+export function matchesExactly(pattern: CommandPattern, words: readonly string[]): boolean {
+  const match = (p: number, w: number): boolean => {
+    const expected = pattern.words[p]
+    if (expected === undefined) return w === words.length || pattern.more
+    if (expected.kind === 'many') return match(p + 1, w) || (w < words.length && match(p, w + 1))
+    const word = words[w]
+    if (word === undefined) return false
+    return (expected.kind === 'literal' ? expected.value === word : expected.matches.test(word)) && match(p + 1, w + 1)
+  }
+  return match(0, 0)
+}
+
+/** Whether a command is one that a rule names, for rules that forbid or ask. */
+export type Match = 'yes' | 'maybe' | 'no'
+
+const STRENGTH: Record<Match, number> = { no: 0, maybe: 1, yes: 2 }
+
+/** @returns the stronger of the two */
+export function stronger(a: Match, b: Match): Match {
+  return STRENGTH[a] >= STRENGTH[b] ? a : b
+}
+
+/**
+ * Matches as widely as can be meant: options and their values may stand between the words, in any order and joined
+ * (`rm -r -f` is `rm -fr`), the program by any path. `maybe` where a word that is computed could make it match.
+ * @param name the program's name without its directory
+ */
+export function matchesWidely(pattern: CommandPattern, name: string, words: readonly Word[]): Match {
+  const operands: PatternWord[] = []
+  const options: string[] = []
+  for (const word of pattern.words) {
+    if (word.kind === 'literal' && /^-./.test(word.value)) options.push(word.value)
+    else operands.push(word)
+  }
+  const main = operandsMatch({ operands, more: pattern.more }, name, words)
+  if (main === 'no') return asText(pattern, words)
+  let all: Match = main
+  for (const option of options) {
+    const has = hasOption(option, words.slice(1))
+    if (has === 'no') return 'no'
+    if (has === 'maybe') all = 'maybe'
+  }
+  return all
+}
+
+interface Operands {
+  operands: PatternWord[]
+  more: boolean
+}
+
+function operandsMatch({ operands, more }: Operands, name: string, words: readonly Word[]): Match {
+  const seen = new Map<number, Match>()
+  const at = (p: number, w: number): Match => {
+    const key = p * (words.length + 3) + w
+    const known = seen.get(key)
+    if (known !== undefined) return known
+    const found = look(p, w)
+    seen.set(key, found)
+    return found
+  }
+  const look = (p: number, w: number): Match => {
+    const expected = operands[p]
+    if (expected === undefined) return more ? 'yes' : rest(words.slice(w))
+    if (expected.kind === 'many') return stronger(at(p + 1, w), w < words.length ? at(p, w + 1) : 'no')
+    const word = words[w]
+    if (word === undefined) return 'no'
+    const here = w === 0 ? nameMatches(expected, name, word) : wordMatches(expected, word)
+    const onward = here === 'no' ? 'no' : weaker(here, word.kind === 'computed' && w > 0 ? 'maybe' : at(p + 1, w + 1))
+    return w === 0 || !isOption(word) ? onward : stronger(onward, stronger(at(p, w + 1), at(p, w + 2)))
+  }
+  return at(0, 0)
+}
+
+function weaker(a: Match, b: Match): Match {
+  return STRENGTH[a] <= STRENGTH[b] ? a : b
+}
+
+/** An exact rule means no further operands; a computed word may come to nothing. */
+function rest(words: readonly Word[]): Match {
+  const operands = words.filter((word) => !isOption(word))
+  if (operands.length === 0) return 'yes'
+  return operands.every(({ kind }) => kind === 'computed') ? 'maybe' : 'no'
+}
+
+function isOption(word: Word): boolean {
+  return (word.kind === 'computed' ? word.head : word.value).startsWith('-')
+}
+
+function nameMatches(expected: PatternWord, name: string, word: Word): Match {
+  const spellings = word.kind === 'literal' ? [name, word.value] : [name]
+  const hit = spellings.some((text) => test(expected, text.toLowerCase()) || test(expected, text))
+  return hit ? 'yes' : 'no'
+}
+
+function test(expected: PatternWord, text: string): boolean {
+  if (expected.kind === 'literal') return expected.value === text
+  return expected.kind === 'many' || expected.matches.test(text)
+}
+
+function wordMatches(expected: PatternWord, word: Word): Match {
+  switch (word.kind) {
+    case 'literal':
+      return test(expected, word.value) ? 'yes' : 'no'
+    case 'glob':
+      return expected.kind !== 'literal' || word.matches.test(expected.value) ? 'maybe' : 'no'
+    case 'computed':
+      return expected.kind !== 'literal' || expected.value.startsWith(word.head) ? 'maybe' : 'no'
+  }
+}
+
+/** `-rf` is there where both letters are, `--force` also abbreviated or with a value. */
+function hasOption(option: string, words: readonly Word[]): Match {
+  const literals = words.flatMap((word) => (word.kind === 'literal' ? [word.value] : []))
+  const letters = /^-([A-Za-z]+)$/.exec(option)?.[1]
+  const given = literals.filter((text) => text.startsWith('-'))
+  const there =
+    letters === undefined
+      ? given.some((text) => isSameLong(option, text))
+      : given.includes(option) || [...letters].every((letter) => hasLetter(letter, given))
+  if (there) return 'yes'
+  return words.some((word) => word.kind !== 'literal' && couldBeOption(word, option)) ? 'maybe' : 'no'
+}
+
+function isSameLong(option: string, given: string): boolean {
+  const name = given.split('=')[0] ?? ''
+  return given === option || (name.length > 3 && option.startsWith(name)) || given.startsWith(`${option}=`)
+}
+
+/** Long spellings of what rules mostly forbid. */
+const LONG: Record<string, string[]> = { r: ['--recursive'], R: ['--recursive'], f: ['--force'] }
+
+function hasLetter(letter: string, given: readonly string[]): boolean {
+  return given.some(
+    (text) =>
+      (/^-[A-Za-z]/.test(text) && text.includes(letter)) ||
+      (letter === 'r' && /^-[A-Za-z]*R/.test(text)) ||
+      (LONG[letter] ?? []).some((long) => isSameLong(long, text)),
+  )
+}
+
+function couldBeOption(word: Exclude<Word, { kind: 'literal' }>, option: string): boolean {
+  if (word.kind === 'glob') return word.matches.test(option)
+  return word.head === '' || word.head.startsWith('-')
+}
+
+/** `Bash(curl * http*)`: a star goes over words too. */
+function asText({ words, more }: CommandPattern, given: readonly Word[]): Match {
+  if (!words.some(({ kind }) => kind !== 'literal')) return 'no'
+  if (!given.every(({ kind }) => kind === 'literal')) return 'no'
+  const text = given.map((word) => (word.kind === 'literal' ? word.value : '')).join(' ')
+  const source = words.map((word) =>
+    word.kind === 'many' ? '.*' : word.kind === 'literal' ? escaped(word.value) : word.matches.source.slice(1, -1),
+  )
+  return new RegExp(`^${source.join(' ')}${more ? '.*' : ''}$`, 'su').test(text) ? 'yes' : 'no'
+}
