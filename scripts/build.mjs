@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { embedDemo } from './embed-demo.mjs'
 import { licencesOf } from './licences.mjs'
+import { keepApart, leanMeow, leanZod } from './plugins.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -34,18 +35,11 @@ const SHELL_PARSER = ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-bash/
 const BANNER =
   'var __importMeta={url:require("node:url").pathToFileURL(__filename).href,filename:__filename,dirname:__dirname};'
 
+/** The function Node puts around a CommonJS module: the launcher compiles main.cjs itself, and saves a copy of it. */
+const HEAD = '(function(exports,require,module,__filename,__dirname){'
+
 const { values: flags } = parseArgs({
   options: { sourcemap: { type: 'boolean' }, main: { type: 'string' }, outdir: { type: 'string' } },
-})
-
-await build(
-  resolve(flags.main ?? join(ROOT, 'src/main.ts')),
-  resolve(flags.outdir ?? join(ROOT, 'dist')),
-  flags.sourcemap ?? false,
-).catch((error) => {
-  // esbuild has printed its own errors, with their places.
-  if (!error.errors) console.error(error)
-  process.exit(1)
 })
 
 async function build(main, outdir, sourcemap) {
@@ -72,10 +66,8 @@ async function build(main, outdir, sourcemap) {
       // `import()` of a package outside becomes a lazy `require`: V8 loses what a real one needs when the code comes
       // from its cache (Node 20: ERR_VM_DYNAMIC_IMPORT_CALLBACK_MISSING). ES modules can be required since 20.19.
       supported: { 'dynamic-import': false },
-      // Names stay readable, so that the stack trace in a bug report says something; with the code cache the
-      // longer file costs nothing one can measure. Short lines keep Node from printing a megabyte with an error.
-      minifyWhitespace: true,
-      minifySyntax: true,
+      // Also the names: 3 of 75 ms. Short lines keep Node from printing a megabyte beside an error.
+      minify: true,
       lineLimit: 200,
       charset: 'ascii',
       legalComments: 'none',
@@ -98,8 +90,9 @@ async function build(main, outdir, sourcemap) {
         // The SDK asks whether a body is a stream; ours never is, and the class is loaded by being named.
         'globalThis.ReadableStream': 'undefined',
       },
-      banner: { js: BANNER },
-      plugins: [keepApart(parts, source), leanMeow(), leanZod()],
+      banner: { js: out === 'main.cjs' ? HEAD + BANNER : BANNER },
+      footer: { js: out === 'main.cjs' ? '})' : '' },
+      plugins: [keepApart(ROOT, parts, source), leanMeow(), leanZod()],
       logLevel: 'warning',
     })
   }
@@ -161,59 +154,6 @@ function place(outdir, files) {
   }
 }
 
-/** Turns imports of the parts that are bundled apart into loads of their files in dist/. */
-function keepApart(parts, entry) {
-  return {
-    name: 'keep-apart',
-    setup(build) {
-      build.onResolve({ filter: /^\.{1,2}\// }, ({ path, resolveDir, kind }) => {
-        const source = resolve(resolveDir, path)
-        if (!(source in parts) || source === entry) return undefined
-        if (kind !== 'dynamic-import') {
-          return { errors: [{ text: `${relative(ROOT, source)} is a part of its own: load it by import(), lazily.` }] }
-        }
-        return { path: `./${parts[source]}`, external: true }
-      })
-    },
-  }
-}
-
-/**
- * meow reads the package.json above it unless it is given one, as we do; the code for that sorts lists of licences
- * when it is loaded, at every start. It is made to load when it is called.
- */
-function leanMeow() {
-  const setup = (build) =>
-    build.onLoad({ filter: /meow[\\/]build[\\/]dependencies\.js$/ }, ({ path }) => {
-      const eager = [
-        [
-          'var libExports = requireLib$1();',
-          'const libExports = { codeFrameColumns: (...all) => requireLib$1().codeFrameColumns(...all) };',
-        ],
-        ['var normalizeExports = requireNormalize();', ''],
-        [
-          'getDefaultExportFromCjs(normalizeExports)',
-          '(...all) => getDefaultExportFromCjs(requireNormalize())(...all)',
-        ],
-      ]
-      let contents = readFileSync(path, 'utf8')
-      for (const [from, to] of eager) {
-        if (!contents.includes(from))
-          return { errors: [{ text: `meow no longer has ${from}: see whether it still costs start-up.` }] }
-        contents = contents.replace(from, () => to)
-      }
-      return { contents, loader: 'js' }
-    })
-  return { name: 'lean-meow', setup }
-}
-
-/** zod takes the messages of fifty languages along, which are all made at start; English is what models read. */
-function leanZod() {
-  const english = { contents: "export { default as en } from './en.js'", loader: 'js' }
-  const setup = (build) => build.onLoad({ filter: /zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => english)
-  return { name: 'lean-zod', setup }
-}
-
 /**
  * esbuild, or a clear end where it is not installed. `npm ci --omit=dev` runs `prepare` too: with a built dist/
  * there is nothing to do then.
@@ -228,3 +168,13 @@ async function loadEsbuild(outdir) {
   }
   return import('esbuild')
 }
+
+await build(
+  resolve(flags.main ?? join(ROOT, 'src/main.ts')),
+  resolve(flags.outdir ?? join(ROOT, 'dist')),
+  flags.sourcemap ?? false,
+).catch((error) => {
+  // esbuild has printed its own errors, with their places.
+  if (!error.errors) console.error(error)
+  process.exit(1)
+})

@@ -24,8 +24,9 @@ export async function main(argv: string[]): Promise<number> {
 }
 
 async function run(asked: Extract<Asked, { kind: 'run' }>): Promise<number> {
-  const atTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
-  if (asked.run.prompt.kind === 'none' && asked.run.session.kind === 'new' && atTerminal) return print(helpText())
+  // Asked last: Node makes a stream of stdin when it is named, which costs every start 2 ms.
+  const atTerminal = (): boolean => process.stdin.isTTY === true && process.stdout.isTTY === true
+  if (asked.run.prompt.kind === 'none' && asked.run.session.kind === 'new' && atTerminal()) return print(helpText())
   const stopping = catchSignals()
   const { runPrompt } = await import('./run/run.ts')
   return (await runPrompt(asked.common, asked.run, { stopping })).code

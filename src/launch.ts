@@ -9,7 +9,6 @@ import fs from 'node:fs'
 import Module from 'node:module'
 import path from 'node:path'
 import vm from 'node:vm'
-import zlib from 'node:zlib'
 
 /** Set by scripts/build.mjs: a hash of main.cjs, so that no other build's cache is ever taken. */
 declare const __BUILD_ID__: string
@@ -18,11 +17,8 @@ declare const __BUILD_ID__: string
 const STORE_AFTER_MS = 2000
 const LONG_RUN_S = 5
 const MUCH_LARGER = 1.2
-/** Cache files kept: builds, Node versions and kinds of run that take turns. About 1 MB each. */
+/** Cache files kept: builds, Node versions and kinds of run that take turns. Some 2 MB each. */
 const KEEP_FILES = 12
-
-/** V8 believes what it reads and crashes on a damaged cache, so the file ends with a checksum. */
-const CHECKSUM_BYTES = 4
 
 const MAIN = path.join(path.dirname(fs.realpathSync(__filename)), 'main.cjs')
 
@@ -36,18 +32,11 @@ start()
 
 function start(): void {
   const file = cacheFile()
-  if (file === null) {
-    require(MAIN)
-    return
-  }
-  const source = Module.wrap(fs.readFileSync(MAIN, 'latin1'))
-  const cachedData = checked(readOwn(file) ?? Buffer.alloc(0))
-  const script = new vm.Script(source, {
-    filename: MAIN,
-    columnOffset: -Module.wrap('').indexOf('\n'),
-    cachedData,
-  })
-  storeLater(script, file, script.cachedDataRejected === false && cachedData ? cachedData.length : 0)
+  const cachedData = file === null ? undefined : onceOf(readOwn(file))
+  // The build has put the function around the bundle, the one that Node puts around a CommonJS module.
+  const source = fs.readFileSync(MAIN, 'latin1')
+  const script = new vm.Script(source, { filename: MAIN, cachedData })
+  if (file !== null) storeLater(script, file, cachedData && !script.cachedDataRejected ? cachedData.length : 0)
   runAsModule(script.runInThisContext())
 }
 
@@ -75,7 +64,7 @@ function storeLater(script: vm.Script, file: string, used: number): void {
       const data = script.createCachedData()
       if (data.length < stored * MUCH_LARGER) return null
       stored = data.length
-      return withChecksum(data)
+      return twice(data)
     })
   }
   if (used === 0) setTimeout(store, STORE_AFTER_MS).unref()
@@ -119,16 +108,20 @@ function hash(text: string): string {
   return (value >>> 0).toString(16)
 }
 
-function withChecksum(data: Buffer): Buffer {
-  const end = Buffer.alloc(CHECKSUM_BYTES)
-  end.writeUInt32LE(zlib.crc32(data))
-  return Buffer.concat([data, end])
+/**
+ * V8 believes what it reads and crashes on damaged data. So the file holds it twice, and the halves must be the same:
+ * comparing costs a tenth of what loading Node's checksums does.
+ */
+function twice(data: Buffer): Buffer {
+  return Buffer.concat([data, data])
 }
 
-function checked(bytes: Buffer): Buffer | undefined {
-  if (bytes.length <= CHECKSUM_BYTES) return undefined
-  const data = bytes.subarray(0, -CHECKSUM_BYTES)
-  return zlib.crc32(data) === bytes.readUInt32LE(data.length) ? data : undefined
+/** @returns one of the two equal halves; undefined where the file is damaged */
+function onceOf(file: Buffer | undefined): Buffer | undefined {
+  if (file === undefined || file.length === 0) return undefined
+  const half = file.length >> 1
+  const data = file.subarray(0, half)
+  return data.equals(file.subarray(half)) ? data : undefined
 }
 
 /** The file's bytes, if it and its directory belong to this user and nobody else may write them: it is code. */
