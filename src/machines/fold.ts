@@ -241,9 +241,10 @@ function focusOf(call: ToolUseBlock): string | null {
 type CallFailed = Extract<JournalRecord, { type: 'callFailed' }>
 
 /** An input that is too long is compacted once and tried again; what is still too long then ends the turn. */
-function takeFailedCall(c: Conversation, record: CallFailed): Conversation {
+function takeFailedCall(before: Conversation, record: CallFailed): Conversation {
+  const c = charge(before, record.usage ?? NO_USAGE, record.ms)
   const { compaction } = c.turn
-  const counted = { calls: c.turn.calls + 1, api_ms: c.turn.api_ms + record.ms }
+  const counted = { calls: c.turn.calls + 1 }
   if (record.reason !== 'too_long') return withTurn(c, { ...counted, failure: failure(record.message) })
   if (compaction.emergency === 'none' && canCompact(c)) {
     return withTurn(c, { ...counted, compaction: { ...compaction, due: { trigger: 'emergency' } } })

@@ -6,7 +6,7 @@ import { firstUnits, lastUnits, withoutImages } from './cut.ts'
 import type { AssistantBlock, Message, TextBlock, UserBlock } from './messages.ts'
 
 /** UTF-16 units that one block is told in. */
-const LONGEST_TEXT = 8_000
+const LONGEST_TEXT = 16_000
 const LONGEST_RESULT = 2_000
 const LONGEST_INPUT = 1_000
 /** Of the whole, for its beginning, where the goal is; the rest is for its end, where the work is. */

@@ -178,6 +178,8 @@ export interface CallFailedRecord {
   message: string
   /** HTTP status; absent where there was no answer. */
   status?: number
+  /** Of a reply that ended where the model's window did: it is paid for. */
+  usage?: Usage
   ms: number
 }
 
@@ -193,7 +195,7 @@ export interface CompactedRecord {
   shortened?: SavedResult[]
   /** The file with the whole conversation, relative to the working directory; null where it could not be written. */
   transcript: string | null
-  /** Input of the last call, in tokens. */
+  /** Input of the last call in tokens, or of the next one by estimate where it was not the budget that asked. */
   before_tokens: number
   usage: Usage
   ms: number

@@ -15,8 +15,9 @@ export function createSpending(model: ModelPort): Spending {
     model: {
       call: async (request, options) => {
         const outcome = await model.call(request, options)
-        if (outcome.kind === 'replied') {
-          const cost = costOf(request.model, outcome.record.usage)
+        const { usage } = outcome.record
+        if (usage !== undefined) {
+          const cost = costOf(request.model, usage)
           total = total === null || cost === null ? null : total + cost
         }
         return outcome

@@ -206,6 +206,13 @@ describe('an input that is too long', () => {
     expect(model.problems).toEqual([])
   })
 
+  test('a reply that filled the window is paid for', async () => {
+    const full = reply('half', { stop_reason: 'model_context_window_exceeded', ...input(700) })
+    const { run } = await withBudget([round(1), full, reply('S', input(10)), reply('end', input(20))], 100_000)
+    const { usage } = resultOf(await run(['--yes', '-p', 'x']))
+    expect(usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens).toBe(830)
+  })
+
   test('still too long: exit 1, and a later prompt goes on', async () => {
     const { model, run } = await withBudget([round(1), TOO_LONG, 'S', TOO_LONG, 'end'], 100_000)
     const failed = await run(['--yes', '-p', 'THE TASK'])

@@ -220,6 +220,7 @@ describe('a reply', () => {
       reason: 'too_long',
       message: 'The conversation has filled the context window of the model (model_context_window_exceeded).',
       status: 200,
+      usage: { input_tokens: 100, output_tokens: 10, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
       ms: expect.any(Number),
     })
     expect(server.requests.length).toBe(1)

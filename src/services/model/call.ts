@@ -8,7 +8,7 @@ import { type Failure, failureOf, type Subject } from './failure.ts'
 import type { Settled } from './index.ts'
 import { createPatience, type Verdict } from './patience.ts'
 import { redactor } from './redact.ts'
-import { replyRecord } from './reply.ts'
+import { replyRecord, usageOf } from './reply.ts'
 import { createClient, rawEvents } from './sdk.ts'
 import { createTransport } from './transport.ts'
 import { abortError } from './wireResponse.ts'
@@ -86,7 +86,8 @@ function subjectOf({ model }: ModelRequest, { apiKey, baseUrl }: Settled): Subje
 function outcomeOf(draft: Draft, request: ModelRequest, ms: number): ModelOutcome {
   if (draft.stop_reason === 'model_context_window_exceeded') {
     const message = 'The conversation has filled the context window of the model (model_context_window_exceeded).'
-    return { kind: 'callFailed', record: { type: 'callFailed', reason: 'too_long', message, status: 200, ms } }
+    const usage = usageOf(draft.usage)
+    return { kind: 'callFailed', record: { type: 'callFailed', reason: 'too_long', message, status: 200, usage, ms } }
   }
   return { kind: 'replied', record: replyRecord(draft, request, ms) }
 }

@@ -157,7 +157,8 @@ function whyIncomplete(
   }
 }
 
-function usageOf(given: Record<string, number> | null): Usage {
+/** @returns the usage a server reported; what it left out is 0 */
+export function usageOf(given: Record<string, number> | null): Usage {
   const usage = { ...NO_USAGE }
   for (const name of Object.keys(usage) as Array<keyof Usage>) usage[name] = Math.max(0, given?.[name] ?? 0)
   return usage

@@ -36,6 +36,7 @@ const STATES: Readonly<Record<string, string>> = {
   loadingContext: 'reading context',
   recalling: 'choosing memories',
   checkingBudget: 'checking the budget',
+  trimming: 'making room',
   compacting: 'summarising the conversation',
   calling: 'thinking',
   runningTool: 'running tools',

@@ -31,7 +31,7 @@ export async function compact(deps: RunDeps, input: CompactInput, signal: AbortS
     kept,
     ...(shorten.length > 0 && { shortened: await putAway(deps, shorten) }),
     transcript: await writeTranscript(deps, conversation),
-    before_tokens: conversation.gauge,
+    before_tokens: trigger === 'budget' ? conversation.gauge : nextInput(conversation),
     usage,
     ms: deps.now() - began,
   }

@@ -52,7 +52,7 @@ export async function summarise(
       signal,
       observe: (event) => (event.type === 'retry' ? deps.observe(event) : undefined),
     })
-    if (outcome.kind === 'replied') usage = addUsage(usage, outcome.record.usage)
+    usage = addUsage(usage, outcome.record.usage ?? NO_USAGE)
     if (outcome.kind === 'callFailed') {
       const { reason, message } = outcome.record
       if (reason !== 'too_long' || shortenings === SHORTENINGS) return { kind: 'useless', why: message, usage }
