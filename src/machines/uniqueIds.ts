@@ -7,7 +7,9 @@ import type { Message } from './messages.ts'
  * returned as it is where none was.
  */
 export function withUniqueIds(record: ReplyRecord, messages: Message[]): ReplyRecord {
-  const used = new Set(messages.flatMap(({ content }) => content.flatMap((b) => (b.type === 'tool_use' ? [b.id] : []))))
+  if (!record.content.some(({ type }) => type === 'tool_use')) return record
+  const used = new Set<string>()
+  for (const { content } of messages) for (const block of content) if (block.type === 'tool_use') used.add(block.id)
   const renamed = new Map<string, string>()
   const content = record.content.map((block) => {
     if (block.type !== 'tool_use') return block
