@@ -112,7 +112,7 @@ describe('memories of a turn', () => {
       const [words, memories, ...more] = textsOf(request, 0)
       expect({ words, more }).toEqual({ words: 'explain the deploy script', more: [] })
       expect(memories).toMatch(
-        /^<relevant_memories>\n[^]*Explain code in Chinese, with examples\.\n<\/relevant_memories>$/,
+        /^<relevant_memories>\n[\s\S]*Explain code in Chinese, with examples\.\n<\/relevant_memories>$/,
       )
       expect(memories).not.toContain('make ship')
     }

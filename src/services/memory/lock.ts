@@ -9,6 +9,8 @@ const WAIT_MS = 5_000
 const PAUSE_MS = 20
 /** A lock this old belongs to nobody, also where its owner's number was given to another process. */
 const STALE_MS = 30_000
+/** Between its making and the writing of its owner's number a lock is empty, for no longer than that. */
+const EMPTY_MS = 1_000
 
 /**
  * Runs `work` while no other agent writes.
@@ -44,10 +46,10 @@ function take(path: string): boolean {
 
 function isStale(path: string): boolean {
   try {
-    const owner = Number(readFileSync(path, 'utf8'))
+    const text = readFileSync(path, 'utf8')
     const age = Date.now() - statSync(path).mtimeMs
-    // Between its making and the writing of the number a lock is empty.
-    return age > STALE_MS || (Number.isSafeInteger(owner) && owner > 0 && !isAlive(owner))
+    if (text === '') return age > EMPTY_MS
+    return age > STALE_MS || !isAlive(Number(text))
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false
     throw error
@@ -55,6 +57,7 @@ function isStale(path: string): boolean {
 }
 
 function isAlive(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false
   try {
     process.kill(pid, 0)
     return true

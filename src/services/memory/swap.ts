@@ -12,8 +12,8 @@ import { namesIn, readSmall, writeNew } from './folder.ts'
 
 const SWAP = '.swap'
 const PLAN = 'plan.json'
-/** Written aside and never made the swap, or carried out and not yet removed. */
-const LEFTOVER = /^\.swap-[0-9a-f]+$/
+/** Written aside and never made the swap, or carried out and not yet removed; a file that was never given its name. */
+const LEFTOVER = /^\.(?:swap-[0-9a-f]+|[0-9a-f]{12}\.tmp)$/
 
 /** A file as the swap wants it. */
 export interface NewFile {

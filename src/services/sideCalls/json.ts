@@ -58,8 +58,22 @@ function endOfString(text: string, from: number): number {
   return text.length
 }
 
+/** Drops the commas behind which a list or an object ends, strings left aside. */
 function withoutTrailingCommas(text: string): string {
-  return text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|,(?=\s*[\]}])/gs, (found) => (found === ',' ? '' : found))
+  let kept = ''
+  let from = 0
+  let comma: number | null = null
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at] ?? ''
+    if (comma !== null && (character === ']' || character === '}')) {
+      kept += text.slice(from, comma)
+      from = comma + 1
+    }
+    if (character === '"') at = endOfString(text, at)
+    if (character === ',') comma = at
+    else if (!/\s/.test(character)) comma = null
+  }
+  return kept + text.slice(from)
 }
 
 function parsed(text: string): unknown {
