@@ -37,11 +37,16 @@ const EVENT = 16
 /** One line of at most `columns` columns; what it is about takes what is left. */
 function row(line: TraceLine, width: number, { colors, columns }: Out): string {
   const { n, from, event, to, ms, tokens: used = 0, detail = '' } = line
-  const counts = `${(ms === 0 ? '' : duration(ms)).padStart(6)} ${(used === 0 ? '' : tokens(used)).padStart(6)}`
+  const counts = `${time(ms).padStart(6)} ${(used === 0 ? '' : tokens(used)).padStart(6)}`
   const head = `${String(n).padStart(width)} ${padTo(`${from}→${to}`, WAY)} ${padTo(eventLabel(event), EVENT)} ${counts}`
   const rest = columns - displayWidth(head) - 1
   const about = clip(printableLine(detail.slice(0, 4 * columns)), rest)
   return `${paint(line, colors)(head)}${about === '' ? '' : ` ${about}`}`.trimEnd()
+}
+
+function time(ms: number): string {
+  if (ms === 0) return ''
+  return ms < 1000 ? `${ms}ms` : duration(ms)
 }
 
 /** What went wrong is red, what the machine did by itself is dim. */

@@ -32,6 +32,7 @@ export function styledSvg(svg: string): string {
     .replace(/(<svg width=")(\d+)pt(" height=")(\d+)pt(")\n/, '$1$2$3$4$5')
     .replace(/<svg [^>]*>\n/, (tag) => `${tag}${STYLE}\n`)
     .replace(/ stroke="black"| fill="black"/g, '')
+    .replace(/text-anchor="middle" x="[\d.]+"/, 'text-anchor="start" x="8"')
 }
 
 /** @returns the picture with what the session visited marked and counted, the rest pale */
@@ -46,14 +47,16 @@ export function markedSvg(svg: string, graph: Graph, visits: Visits): string {
       const counts = countsOf(id)
       if (counts === null) return whole
       const mark = counts.some((count) => count > 0) ? 'visited' : 'unvisited'
-      return `<g id="${id}" class="${names} ${mark}">${withCounts(body, counts)}</g>`
+      // A state has one count, behind its last line; the k-th text of an arrow is its k-th transition.
+      const first = arrows.has(id) ? 0 : body.split('</text>').length - 2
+      return `<g id="${id}" class="${names} ${mark}">${withCounts(body, counts, first)}</g>`
     })
     .replace(anywhereLabel(graph), anywhereLabel(graph, visits))
 }
 
-/** The k-th text of an arrow is its k-th transition; the first text of a state is its name. */
-function withCounts(body: string, counts: number[]): string {
-  let at = 0
+/** @param first the text that the first count belongs to */
+function withCounts(body: string, counts: number[], first: number): string {
+  let at = -first
   return body.replace(/<\/text>/g, (end) => {
     const count = counts[at++] ?? 0
     return count > 0 ? ` ×${count}${end}` : end

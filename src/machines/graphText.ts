@@ -84,7 +84,7 @@ export function toDot(graph: Graph, visits?: Visits): string {
     'digraph agent {',
     '  graph [rankdir=LR nodesep=0.4 ranksep=1 bgcolor=transparent fontname="Arial" fontsize=11 labelloc=b labeljust=l]',
     `  graph [label="${anywhereLabel(graph, visits)}"]`,
-    '  node [shape=box style=rounded fontname="Arial" fontsize=14 margin="0.2,0.1"]',
+    '  node [shape=box style=rounded fontname="Arial" fontsize=14 margin="0.32,0.1"]',
     '  edge [fontname="Arial" fontsize=11 arrowsize=0.8]',
     '  start [shape=point width=0.14 id=start class=start]',
     `  start -> ${graph.initial} [id="start-${graph.initial}"]`,

@@ -7,7 +7,7 @@ import { type Conversation, EMPTY, isUnfinished } from './conversation.ts'
 import { fold } from './fold.ts'
 import type { JournalEntry, JournalRecord, StateName, TurnEndedRecord } from './journal.ts'
 import type { ToolUseBlock } from './messages.ts'
-import { checkFits, Parted } from './replayCheck.ts'
+import { Parted, RecordCheck } from './replayCheck.ts'
 import { callOf, derivedEvent, eventOf } from './replayEvents.ts'
 import { createStepper, type MachineEvent, type Standing, type Stepper } from './stepper.ts'
 
@@ -77,12 +77,15 @@ class Player {
   readonly #entries: readonly JournalEntry[]
   readonly #stepper: Stepper
   readonly #transitions: Transition[] = []
+  readonly #check = new RecordCheck()
   #standing: Standing
   /** The record that is being taken. */
   #current: JournalEntry | undefined
   /** Records of the journal that the machine has by now. */
   #taken = 0
   #at = ''
+  /** `#at` in milliseconds since 1970. */
+  #time = 0
   /** The turn's end as the machine derived it, until the journal's own is compared with it. */
   #derived: TurnEndedRecord | null = null
 
@@ -123,10 +126,10 @@ class Player {
         break
       default: {
         this.#reach(entry)
-        checkFits(record, this.#standing.context.conversation)
+        this.#check.check(record, this.#standing.context.conversation)
         const call = callOf(record, this.#standing.context.conversation)
         this.#taken += 1
-        this.#feed(eventOf(record), entry.at, { record, ...(call && { call }) })
+        this.#feed(eventOf(record), entry.at, record, call)
       }
     }
   }
@@ -138,10 +141,11 @@ class Player {
     const next = this.#entries[this.#taken + 1]
     if (entry.record.type === 'opened' && next?.record.type === 'prompt') records.push(next.record)
     if (this.#taken > 0) this.#restart(entry)
-    this.#at = entry.at
+    // What passed between two processes is not the time of a transition.
+    this.#at = ''
     this.#taken += records.length
     const record = records.at(-1) as JournalRecord
-    this.#feed({ type: 'xstate.done.actor.loadContext', output: { kind: 'loaded', records } }, entry.at, { record })
+    this.#feed({ type: 'xstate.done.actor.loadContext', output: { kind: 'loaded', records } }, entry.at, record)
   }
 
   #restart(entry: JournalEntry): void {
@@ -151,7 +155,8 @@ class Player {
       throw new Parted('carries on a turn that was finished.')
     this.#settle()
     const { state } = this.#standing
-    this.#push({ at: entry.at, from: state, event: RESTART, to: 'loadingContext', ms: 0, transition: null })
+    const restart = { from: state, event: RESTART, to: 'loadingContext' as const, ms: 0, transition: null }
+    this.#push({ n: 0, at: entry.at, ...restart, records: this.#taken })
     this.#standing = this.#stepper.start({ conversation: this.#standing.context.conversation })
     this.#derived = null
   }
@@ -186,7 +191,7 @@ class Player {
   #advance(): boolean {
     const event = derivedEvent(this.#standing)
     if (event === null || this.#derived !== null) return false
-    this.#feed(event, this.#at, {})
+    this.#feed(event, this.#at)
     return true
   }
 
@@ -200,25 +205,42 @@ class Player {
       if (event === null || this.#standing.context.conversation.turn.status === 'none') return
       const { standing } = this.#stepper.step(this.#standing, event)
       if (standing.context.unsaved.length > 0) return
-      this.#feed(event, this.#at, {})
+      this.#feed(event, this.#at)
     }
   }
 
-  #feed(event: MachineEvent, at: string, about: Pick<Transition, 'record' | 'call'>): void {
+  #feed(event: MachineEvent, at: string, record?: JournalRecord, call?: ToolUseBlock): void {
     const { standing, microsteps } = this.#stepper.step(this.#standing, event)
     if (microsteps.length === 0)
       throw new Parted(`is not what the machine waits for in ${this.#standing.state} (${event.type}).`)
-    const ms = this.#at === '' ? 0 : Math.max(0, Date.parse(at) - Date.parse(this.#at))
-    this.#at = at
+    let ms = at === this.#at ? 0 : this.#elapse(at)
     this.#standing = standing
-    for (const [i, step] of microsteps.entries())
-      this.#push({ at, ...step, ms: i === 0 ? ms : 0, ...(i === 0 && about) })
+    for (const { from, event: name, to, transition } of microsteps) {
+      const line: Transition = { n: 0, at, from, event: name, to, ms, transition, records: this.#taken }
+      if (record !== undefined) line.record = record
+      if (call !== undefined) line.call = call
+      this.#push(line)
+      // What follows by itself takes no time and is about nothing of its own.
+      ms = 0
+      record = undefined
+      call = undefined
+    }
     const last = standing.context.unsaved.at(-1)?.record
     if (last?.type === 'turnEnded') this.#derived = last
   }
 
-  #push(transition: Omit<Transition, 'n' | 'records'>): void {
-    this.#transitions.push({ n: this.#transitions.length + 1, ...transition, records: this.#taken })
+  /** @returns the milliseconds since the last event of this process, 0 for its first; clocks may have been set back */
+  #elapse(at: string): number {
+    const now = Date.parse(at)
+    const ms = this.#at === '' ? 0 : Math.max(0, now - this.#time)
+    this.#at = at
+    this.#time = now
+    return ms
+  }
+
+  #push(line: Transition): void {
+    line.n = this.#transitions.length + 1
+    this.#transitions.push(line)
   }
 }
 

@@ -4,54 +4,66 @@
  */
 import { dueCompaction } from './budget.ts'
 import type { Conversation } from './conversation.ts'
-import type { JournalRecord } from './journal.ts'
+import type { JournalRecord, ReplyRecord } from './journal.ts'
+import type { Message } from './messages.ts'
 
 /** The recording and the machine disagree: a clause that follows the record's name. */
 export class Parted extends Error {}
 
-/** @throws Parted where the conversation cannot have led to this record */
-export function checkFits(record: JournalRecord, c: Conversation): void {
-  switch (record.type) {
-    case 'toolStarted':
-      checkCall(record.id, c, ['waiting'])
-      break
-    case 'toolFinished':
-      checkCall(record.id, c, ['waiting', 'started'])
-      break
-    case 'reply':
-      checkIds(
-        record.content.flatMap((block) => (block.type === 'tool_use' ? [block.id] : [])),
-        c,
-      )
-      break
-    case 'compacted':
-      checkTrigger(record.trigger, c)
-      checkNumber('the input before it', record.before_tokens, c.gauge)
-      if (record.kept > 0 && c.messages.at(-record.kept)?.role !== 'assistant')
-        throw new Parted(`keeps ${record.kept} messages, but they do not begin with a reply.`)
-      break
-    case 'compactionFailed':
-      checkTrigger(record.trigger, c)
-      break
-    default:
+/** Holds each record of one journal to the conversation before it; keeps the ids of the calls, to know them quickly. */
+export class RecordCheck {
+  /** Ids of the calls in the messages; null where messages were taken out since. */
+  #ids: Set<string> | null = new Set()
+
+  /** @throws Parted where the conversation cannot have led to this record */
+  check(record: JournalRecord, c: Conversation): void {
+    switch (record.type) {
+      case 'toolStarted':
+        checkCall(record.id, c, ['waiting'])
+        break
+      case 'toolFinished':
+        checkCall(record.id, c, ['waiting', 'started'])
+        break
+      case 'reply':
+        this.#checkIds(record, c)
+        break
+      case 'trimmed':
+        this.#ids = null
+        break
+      case 'compacted':
+        this.#ids = null
+        checkTrigger(record.trigger, c)
+        checkNumber('the input before it', record.before_tokens, c.gauge)
+        if (record.kept > 0 && c.messages.at(-record.kept)?.role !== 'assistant')
+          throw new Parted(`keeps ${record.kept} messages, but they do not begin with a reply.`)
+        break
+      case 'compactionFailed':
+        checkTrigger(record.trigger, c)
+        break
+      default:
+    }
   }
+
+  #checkIds({ content, stop_reason }: ReplyRecord, { messages }: Conversation): void {
+    // What was refused is not kept, so its ids are free.
+    if (stop_reason === 'refusal') return
+    const ids = this.#ids ?? new Set(messages.flatMap(callIds))
+    this.#ids = ids
+    for (const id of callIds({ content })) {
+      if (ids.has(id)) throw new Parted(`makes the call ${id} a second time.`)
+      ids.add(id)
+    }
+  }
+}
+
+function callIds({ content }: Pick<Message, 'content'>): string[] {
+  return content.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []))
 }
 
 function checkCall(id: string, { round }: Conversation, states: string[]): void {
   const one = round.find(({ call }) => call.id === id)
   if (one === undefined) throw new Parted(`is about the call ${id}, which no reply has made.`)
   if (!states.includes(one.state)) throw new Parted(`is about the call ${id}, which is ${one.state} already.`)
-}
-
-function checkIds(ids: string[], { messages }: Conversation): void {
-  if (new Set(ids).size < ids.length) throw new Parted('has two calls with one id.')
-  if (ids.length === 0) return
-  for (const { role, content } of messages) {
-    if (role === 'user') continue
-    for (const block of content)
-      if (block.type === 'tool_use' && ids.includes(block.id))
-        throw new Parted(`makes the call ${block.id} a second time.`)
-  }
 }
 
 function checkTrigger(trigger: string, c: Conversation): void {

@@ -1,7 +1,8 @@
 /** A replay as lines: what happened, when, how long it took, what it was about; and what of the chart was visited. */
+import { firstUnits } from './cut.ts'
 import type { Graph, Visits } from './graph.ts'
 import type { JournalRecord } from './journal.ts'
-import { textOf, type Usage, wholeInput } from './messages.ts'
+import { type ToolUseBlock, textOf, type Usage, wholeInput } from './messages.ts'
 import type { Replay, Transition } from './replay.ts'
 
 /** One line of `agent trace --json` (contract.md, 10). */
@@ -19,13 +20,16 @@ export interface TraceLine {
   detail?: string
 }
 
+/** UTF-16 units of a detail: a line says what it was about, the records say all. */
+const LONGEST_DETAIL = 200
+
 /** @param graph where the guards of the transitions are looked up */
 export function traceOf({ transitions }: Replay, graph: Graph): TraceLine[] {
   const guards = new Map(graph.transitions.map(({ id, guard }) => [id, guard]))
   return transitions.map((transition) => {
     const { n, at, from, event, to, ms, record } = transition
     const tokens = record === undefined ? 0 : tokensOf(record)
-    const detail = detailOf(transition, guards.get(transition.transition ?? ''))
+    const detail = firstUnits(detailOf(transition, guards.get(transition.transition ?? '')), LONGEST_DETAIL)
     return { n, at, from, event, to, ms, ...(tokens > 0 && { tokens }), ...(detail !== '' && { detail }) }
   })
 }
@@ -65,6 +69,12 @@ function sum(usage: Usage): number {
   return wholeInput(usage) + usage.output_tokens
 }
 
+/** A call in short: its name and the first text of its input, which is what most tools are about. */
+function callLine({ name, input }: ToolUseBlock): string {
+  const about = Object.values(input).find((value) => typeof value === 'string')
+  return about === undefined ? name : `${name} ${String(about)}`
+}
+
 /** The names of derived events say all but why the machine went where it did: that is the guard. */
 function detailOf({ record, call, from, to }: Transition, guard: string | undefined): string {
   if (record === undefined) return guard ?? ''
@@ -83,7 +93,7 @@ function detailOf({ record, call, from, to }: Transition, guard: string | undefi
       return `${record.stop_reason ?? 'no stop reason'}: ${said}`
     }
     case 'toolStarted':
-      return call?.name ?? record.id
+      return call === undefined ? record.id : callLine(call)
     case 'toolFinished': {
       const how = record.denied === true ? 'refused' : record.is_error ? 'failed' : 'ok'
       return `${call?.name ?? record.id}: ${how}`
