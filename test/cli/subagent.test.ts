@@ -20,11 +20,13 @@ function topic({ body }: Pick<CapturedRequest, 'body'>): string {
   return String(body.messages[0]?.content[0]?.text)
 }
 
+const AFTER_SUMMARY = 'after a summary'
+
 /** A model that answers each conversation, known by its first words, by a script of its own. */
 function routed(scripts: Record<string, ScriptedReply[] | ((n: number, request: CapturedRequest) => ScriptedReply)>) {
   const counts = new Map<string, number>()
   return (request: CapturedRequest): ScriptedReply => {
-    const about = topic(request)
+    const about = topic(request).startsWith('<conversation_summary>') ? AFTER_SUMMARY : topic(request)
     const n = counts.get(about) ?? 0
     counts.set(about, n + 1)
     const script = scripts[about]
@@ -340,8 +342,8 @@ describe('side by side', () => {
       open--
       return `${topic(request)} is done`
     })
-    await place.run(['-p', 'main'])
-    expect(most).toBe(10)
+    const end = await place.run(['-p', 'main'])
+    expect({ most, stderr: end.stderr }).toEqual({ most: 10, stderr: '' })
     const results = requestsOf(place, 'main')[1]?.body.messages.at(-1)?.content ?? []
     expect(results.map((block) => block.content)).toEqual(names.map((name) => `${name} is done`))
   })
@@ -371,6 +373,33 @@ describe('what it costs', () => {
     })
     expect(result.num_turns).toBe(2)
     expect(result.total_cost_usd).toBeCloseTo((3200 * 3 + 320 * 15) / 1e6, 8)
+  })
+})
+
+describe('a long task', () => {
+  test('is compacted by the same budget as its parent, which it leaves alone', async () => {
+    const long = usage(90_000, 10)
+    const place = await setUp(
+      routed({
+        main: [reply([call('task', { description: 'child' }, 't1')], usage(100, 10)), reply('ok', usage(100, 10))],
+        child: (n) =>
+          [reply([call('bash', { command: 'echo DETAIL' })], long), reply('SUMMARY of the child', usage(90_000, 10))][
+            n
+          ] ?? reply('unexpected'),
+        // After its compaction the child's conversation begins with the summary.
+        [AFTER_SUMMARY]: [reply('finished', usage(10, 10))],
+      }),
+    )
+    const settings = join(place.home, 'settings.json')
+    writeFileSync(settings, '{"compaction": {"input_tokens": 50000}}')
+    const result = resultOf(await place.run(['--yes', '--settings', settings, '-p', 'main']))
+    expect(result).toMatchObject({ result: 'ok', is_error: false })
+    expect(result.compactions).toBeUndefined()
+    expect(result.usage.input_tokens).toBe(2 * 100 + 2 * 90_000 + 10)
+    const after = place.model.requests.find((request) => topic(request).includes('SUMMARY of the child'))
+    expect(after?.raw).not.toContain('DETAIL')
+    expect(JSON.stringify(after?.body.messages)).toContain('"child"')
+    expect(requestsOf(place, 'main')[1]?.body.messages.at(-1)?.content[0]).toMatchObject({ content: 'finished' })
   })
 })
 
