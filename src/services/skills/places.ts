@@ -1,6 +1,7 @@
 /** Where skills lie: the folders of the project and of the user (contract.md, section 9). */
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isInside } from '../paths.ts'
 
 export type SkillSource = 'project' | 'user'
 
@@ -31,7 +32,7 @@ const PROJECT_FOLDERS = ['skills', '.agents/skills', '.claude/skills']
  */
 export function skillFolders({ cwd, home, agentHome, trusted }: SkillPlaces): SkillFolder[] {
   const own = [join(agentHome, 'skills'), join(home, '.agents/skills'), join(home, '.claude/skills')]
-  const directories = projectDirectories(cwd)
+  const directories = projectDirectories(cwd, realOf(home))
   const within = trusted ? null : (directories.at(-1) ?? cwd)
   const users = new Set(own.map(realOf))
   const seen = new Set<string>()
@@ -50,12 +51,15 @@ export function skillFolders({ cwd, home, agentHome, trusted }: SkillPlaces): Sk
   })
 }
 
-/** The working directory and those above it up to the repository's root; only itself outside a repository. */
-function projectDirectories(cwd: string): string[] {
+/**
+ * The working directory and those above it up to the repository's root; only itself outside a repository. One that holds
+ * the whole home (for dotfiles) does not make all below it one project, whose files might lead anywhere in the home.
+ */
+function projectDirectories(cwd: string, home: string | null): string[] {
   const way = [cwd]
   for (let at = cwd; ; at = dirname(at)) {
     if (at !== cwd) way.push(at)
-    if (existsSync(join(at, '.git'))) return way
+    if (existsSync(join(at, '.git'))) return home !== null && isInside(at, home) ? [cwd] : way
     if (dirname(at) === at) return [cwd]
   }
 }

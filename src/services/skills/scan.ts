@@ -1,6 +1,7 @@
 /** Looks through the folders of skills. What lies there may be anything; nothing of it makes a run fail. */
 import { type BigIntStats, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { basename, dirname, join } from 'node:path'
+import { isInside } from '../paths.ts'
 import { printableLine } from '../text.ts'
 import { type Manifest, readManifest } from './manifest.ts'
 import { type SkillFolder, type SkillPlaces, type SkillSource, skillFolders } from './places.ts'
@@ -158,9 +159,4 @@ function leftOut(path: string, reason: string): string {
 
 function shown(path: string): string {
   return printableLine(path)
-}
-
-function isInside(directory: string, path: string): boolean {
-  const way = relative(directory, path)
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }

@@ -58,6 +58,19 @@ describe('the folders', () => {
     ])
   })
 
+  test('above do not count where the repository is the whole home, nor may links lead into the rest of it', async () => {
+    const place = makePlace()
+    mkdirSync(join(place.home, '.git'), { recursive: true })
+    place.skill('home/skills', 'above', 'Of the home')
+    place.skill('home/work/skills', 'here', 'Of the working directory')
+    place.put('home/.ssh/id', 'TOPSECRET')
+    mkdirSync(join(place.home, 'work/skills/key'))
+    symlinkSync('../../../.ssh/id', join(place.home, 'work/skills/key/SKILL.md'))
+    const { skills, warnings } = await found({ ...place, cwd: join(place.home, 'work') })
+    expect(skills).toEqual([['here', 'Of the working directory']])
+    expect(warnings).toEqual([expect.stringContaining('skills/key/SKILL.md was left out: it is a link to')])
+  })
+
   test('outside a repository only the working directory counts', async () => {
     const place = makePlace()
     place.skill('project/skills', 'above', 'Not here')
