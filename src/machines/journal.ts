@@ -195,7 +195,7 @@ export interface CompactedRecord {
   shortened?: SavedResult[]
   /** The file with the whole conversation, relative to the working directory; null where it could not be written. */
   transcript: string | null
-  /** Input of the last call in tokens, or of the next one by estimate where it was not the budget that asked. */
+  /** Input of the last call that was answered, in tokens. */
   before_tokens: number
   usage: Usage
   ms: number

@@ -1,10 +1,23 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { resultOf } from '../support/agent.ts'
 import { call, expectPrefixStable, redacted, reply, thinking, withoutMarks } from '../support/fakeModel.ts'
-import { asksForSummary, input, kinds, occurrences, textsOf } from './compactionSupport.ts'
-import { type SetUp, setUp } from './setUp.ts'
+import { asksForSummary, expectReplays, input, kinds, occurrences, textsOf } from './compactionSupport.ts'
+import { type SetUp, setUp as setUpRun } from './setUp.ts'
+
+let home: string | null = null
+
+async function setUp(replies: Parameters<typeof setUpRun>[0]): Promise<SetUp> {
+  const all = await setUpRun(replies)
+  home = all.home
+  return all
+}
+
+afterEach(async () => {
+  if (home !== null) await expectReplays(home)
+  home = null
+})
 
 function budget(dir: string, settings: Record<string, unknown>): void {
   mkdirSync(join(dir, '.agent'), { recursive: true })

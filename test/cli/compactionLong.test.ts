@@ -1,10 +1,23 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { resultOf } from '../support/agent.ts'
 import { type CapturedRequest, call, type RequestBody, reply, withoutMarks } from '../support/fakeModel.ts'
-import { asksForSummary } from './compactionSupport.ts'
-import { setUp } from './setUp.ts'
+import { asksForSummary, expectReplays } from './compactionSupport.ts'
+import { type SetUp, setUp as setUpRun } from './setUp.ts'
+
+let home: string | null = null
+
+async function setUp(replies: Parameters<typeof setUpRun>[0]): Promise<SetUp> {
+  const all = await setUpRun(replies)
+  home = all.home
+  return all
+}
+
+afterEach(async () => {
+  if (home !== null) await expectReplays(home)
+  home = null
+})
 
 const BUDGET = 40_000
 const ROUNDS = 500
@@ -65,6 +78,29 @@ describe('500 rounds of 3 KB in 40,000 tokens', () => {
     for (const { body } of model.requests) expect(JSON.stringify(body.messages)).toContain('THE TASK')
   })
 })
+
+describe('a session whose results were put away', () => {
+  test('goes on after a restart where it was, the prefix too', async () => {
+    let last = 0
+    const { model, dir, run } = await setUp((request, n) => {
+      const usage = usageOf(request, last)
+      last = Math.ceil(request.raw.length / 4)
+      if (n === 12 || n > 13) return reply(`answer ${n}`, { usage })
+      return reply([call('bash', { command: 'head -c 3000 /dev/zero | tr "\\0" x' })], { usage })
+    })
+    settings(dir, { input_tokens: 16_000 })
+    await run(['--yes', '-p', 'THE TASK'])
+    await run(['--yes', '-c', '-p', 'THE NEXT TASK'])
+    const text = (n: number) => JSON.stringify(model.requests[n]?.body.messages)
+    expect(text(12)).toContain('Old result put away')
+    for (const n of [13, 14]) expect(beginsWith(bodyOf(model.requests[n]), bodyOf(model.requests[n - 1]))).toBe(true)
+    expect(model.problems).toEqual([])
+  })
+})
+
+function bodyOf(request: CapturedRequest | undefined): RequestBody {
+  return request?.body ?? expect.fail('there is no such request')
+}
 
 describe('compaction.always', () => {
   test('before every call: 50 messages at most, only the last three results whole, the others in their files', async () => {

@@ -1,4 +1,8 @@
 /** What the tests of compaction look at in the requests that the scripted model got. */
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { replay } from '../../src/machines/replay.ts'
+import { createStore } from '../../src/services/store/index.ts'
 import type { CapturedRequest, MessageOptions } from '../support/fakeModel.ts'
 
 type Request = Pick<CapturedRequest, 'body'>
@@ -34,4 +38,18 @@ export function occurrences(request: Request | undefined, text: string): number 
 export function textsOf(request: Request | undefined, at: number): string[] {
   const content = request?.body.messages.at(at)?.content ?? []
   return content.flatMap((block) => (block.type === 'text' ? [String(block.text)] : []))
+}
+
+/** Holds the machine to the journals of a home: replayed, each leads to the same states and records. */
+export async function expectReplays(home: string): Promise<void> {
+  const store = createStore({ home: join(home, '.agent'), warn: (message) => expect.fail(message) })
+  try {
+    for (const { session_id } of await store.list(null)) {
+      const { entries = [] } = (await store.load(session_id)) ?? {}
+      expect(entries.length).toBeGreaterThan(0)
+      expect(replay(entries).disagreement).toBeNull()
+    }
+  } finally {
+    await store.close()
+  }
 }
