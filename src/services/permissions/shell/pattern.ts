@@ -22,7 +22,7 @@ export interface CommandPattern {
 export function parsePattern(specifier: string): CommandPattern | null {
   const text = specifier.trim()
   const prefix = /^([\s\S]*?)(?::\*| \*)$/.exec(text)?.[1]
-  const reading = readPlain(prefix ?? text)
+  const reading = readPlain(prefix ?? text, 'pattern')
   if (reading.kind === 'refused') return null
   const [command, ...others] = reading.commands
   if (command === undefined || others.length > 0 || command.redirections > 0) return null

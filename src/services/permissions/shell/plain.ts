@@ -20,7 +20,7 @@ export interface PlainCommand {
 export type PlainReading = { kind: 'plain'; commands: PlainCommand[] } | { kind: 'refused'; because: string }
 
 /** Words that begin something else than a simple command. */
-const RESERVED: ReadonlySet<string> = new Set(
+export const RESERVED: ReadonlySet<string> = new Set(
   '! { } [[ ]] if then elif else fi for while until do done case esac select function time coproc in'.split(' '),
 )
 /** Characters that mean themselves outside quotes. */
@@ -29,10 +29,13 @@ const OPERATORS = ['&&', '||', '|&', ';', '|', '&', '\n']
 
 class Refusal extends Error {}
 
-/** @returns the simple commands of a command line in order, or the first thing in it that is more than that */
-export function readPlain(command: string): PlainReading {
+/**
+ * @param names whether a command's name may be a pattern: in rules it may
+ * @returns the simple commands of a command line in order, or the first thing in it that is more than that
+ */
+export function readPlain(command: string, names: 'literal' | 'pattern' = 'literal'): PlainReading {
   try {
-    return { kind: 'plain', commands: new Reader(command).read() }
+    return { kind: 'plain', commands: new Reader(command, names).read() }
   } catch (error) {
     if (error instanceof Refusal) return { kind: 'refused', because: error.message }
     throw error
@@ -45,14 +48,16 @@ function refuse(because: string): never {
 
 class Reader {
   readonly #text: string
+  readonly #names: 'literal' | 'pattern'
   #at = 0
   #commands: PlainCommand[] = []
   #current: PlainCommand = { words: [], inputs: [], redirections: 0 }
   /** The last operator wants a command after it. */
   #open = false
 
-  constructor(text: string) {
+  constructor(text: string, names: 'literal' | 'pattern') {
     this.#text = text
+    this.#names = names
     const odd = /[^\P{C}\t\n]|[^\P{Z} ]/u.exec(text)
     if (odd) refuse('it holds an invisible character')
   }
@@ -93,7 +98,7 @@ class Reader {
       if (operator === '\n' || operator === '') return
       refuse('an operator has no command before it')
     }
-    if (first.glob) refuse("a command's name is a pattern")
+    if (first.glob && this.#names === 'literal') refuse("a command's name is a pattern")
     if (/^\w+\+?=|^\w+\[/.test(first.value)) refuse('it sets a variable')
     this.#commands.push(this.#current)
     this.#current = { words: [], inputs: [], redirections: 0 }

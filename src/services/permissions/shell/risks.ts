@@ -22,7 +22,7 @@ export function riskOf(words: readonly PlainWord[], spelled: ReadonlySet<string>
   const glob = rest.find((word) => word.glob && /^[-*?[]/.test(word.value) && !isCovered(word))
   if (glob !== undefined) return `${glob.value} may stand for an option of ${first.value}`
   if (name === 'sed') {
-    return rest.every(isCovered) || isPlainSed(rest.map(({ value }) => value))
+    return isPlainSed(rest.filter((word) => !isCovered(word)).map(({ value }) => value))
       ? null
       : `this script or option of ${first.value} may write a file or run a program`
   }

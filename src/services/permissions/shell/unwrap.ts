@@ -2,6 +2,7 @@
  * The commands that a command runs in its turn, as far as its words tell: behind `env`, in `sh -c "…"`, after
  * `-exec`. For rules that forbid; too many are better there than too few.
  */
+import { RESERVED } from './plain.ts'
 import { literal, UNKNOWN, type Word } from './words.ts'
 
 export interface Unwrapped {
@@ -64,7 +65,8 @@ export function unwrap(name: string, words: Word[], input: 'inherited' | 'given'
     case 'git':
       return git(args)
   }
-  if (WRAPPERS.has(name)) return suffixes(name, args, [])
+  // A reserved word as a name is one that the parser did not take for one, as in `! ! git push`.
+  if (WRAPPERS.has(name) || RESERVED.has(name)) return suffixes(name, args, [])
   const [sub] = args
   if (sub?.kind === 'literal' && RUNNERS.test(`${name} ${sub.value}`)) return suffixes(name, args.slice(1), [])
   return NOTHING
@@ -116,7 +118,11 @@ function shell(name: string, args: Word[], input: 'inherited' | 'given'): Unwrap
     const arg = args[i]
     if (arg?.kind !== 'literal') return obstacle(`${name} runs a computed command line or script`)
     if (!/^[-+]./.test(arg.value)) {
-      if (!withLine) return /^\/(?:dev|proc)\//.test(arg.value) ? obstacle(`${name} reads its commands`) : NOTHING
+      if (!withLine) {
+        if (/^\/(?:dev|proc)\//.test(arg.value)) return obstacle(`${name} reads its commands`)
+        // A script's name is looked up on the PATH as well.
+        return { ...NOTHING, commands: [args.slice(i)] }
+      }
       return { ...NOTHING, lines: [arg.value] }
     }
     if (arg.value === '--version' || arg.value === '--help') return NOTHING
