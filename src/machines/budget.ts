@@ -26,8 +26,9 @@ export function nextInput(c: Conversation): number {
 
 /**
  * Whether the cheap layers should run now. They break the prompt cache, so they wait until the next call is over half
- * the budget, a pass frees a share that is worth it, and the last pass is some rounds ago; `limits.always` runs them
- * before every call that they would change. At most one pass a call, whatever came of it.
+ * the budget, a pass frees a share that is worth it, and the last pass is some replies ago, unless one is needed to
+ * stay under the budget; `limits.always` runs them before every call that they would change. At most one pass a call,
+ * whatever came of it.
  */
 export function isUnderPressure(c: Conversation): boolean {
   const { limits } = c.turn
@@ -35,7 +36,9 @@ export function isUnderPressure(c: Conversation): boolean {
   if (limits.always === true) return trim(c, POLICY).done.length > 0
   const budget = limits.input_tokens
   const load = nextInput(c)
-  if (load <= budget * POLICY.pressure) return false
-  if (c.repliesSinceTrim !== null && c.repliesSinceTrim < POLICY.pause && load <= budget * POLICY.urgent) return false
-  return load - nextInput(trim(c, POLICY).conversation) >= budget * POLICY.worth
+  const isUrgent = load > budget * POLICY.urgent
+  const isPausing = c.repliesSinceTrim !== null && c.repliesSinceTrim < POLICY.pause
+  if (load <= budget * POLICY.pressure || (isPausing && !isUrgent)) return false
+  const after = nextInput(trim(c, POLICY).conversation)
+  return load - after >= budget * POLICY.worth && (!isPausing || after <= budget * POLICY.urgent)
 }
