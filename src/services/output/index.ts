@@ -94,6 +94,8 @@ export function createOutput(options: OutputOptions): Output {
     return createProgressView({ screen, colors, columns, now, animated: env.TERM !== 'dumb' })
   }
   function writeEnd(result: RunResult): void {
+    // Whoever ended the run by leaving need not be told.
+    if (result.subtype === 'error_interrupted' && stdout.gone()?.kind === 'reader') return
     for (const line of errorLines(result, colors)) screen.line(line)
     if (options.format !== 'text') return
     for (const line of hintLines(result, colors)) screen.line(line)
