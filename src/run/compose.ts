@@ -6,6 +6,7 @@ import type { Observe, Result, StorePort } from '../services/ports.ts'
 import { createStore } from '../services/store/index.ts'
 import { endAllGroups } from '../services/tools/bash.ts'
 import { agentHome, workingDirectory } from './directory.ts'
+import { withFaultyJournals } from './faults.ts'
 import { type ModelSource, openModel } from './model.ts'
 import { assemble, type Parts, settingsFor } from './parts.ts'
 import { findSession, openSession, type RunSession } from './session.ts'
@@ -34,7 +35,8 @@ export async function compose(
   // The SDK loads while the store is opened.
   model.value.prepare()
   const { store: uri } = settings.value.settings
-  const store = createStore({ home: agentHome(process.env), ...(uri !== null && { uri }), warn })
+  const home = agentHome(process.env)
+  const store = withFaultyJournals(createStore({ home, ...(uri !== null && { uri }), warn }))
   const session = await holdSession(store, args, here)
   if (!session.ok) return closing(store, session)
   const grounds = { common, args, here, settings: settings.value, session: session.value, store, model: model.value }

@@ -21,6 +21,7 @@ import { rememberTool } from '../services/tools/remember.ts'
 import { taskTool } from '../services/tools/task.ts'
 import { childEnv } from './credentials.ts'
 import { agentHome, existingDirectory } from './directory.ts'
+import { withFault } from './faults.ts'
 import { openMemory } from './memory.ts'
 import type { RunSession } from './session.ts'
 import { createSpending } from './spending.ts'
@@ -96,7 +97,7 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
   const tools = createTools({ more })
   const ownTools = createTools({ builtIn: SUBAGENT_TOOLS })
   const about = { ...place, now: () => new Date(), env: process.env, appendSystemPrompt: args.appendSystemPrompt }
-  const deps: RunParts = {
+  const deps = withFault({
     session: { session_id: session.session_id, cwd, model: name },
     limits: limitsOf(args, settings, name),
     maxOutputTokens,
@@ -123,7 +124,7 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
     outputs: createTaskOutputs(cwd),
     ...(memory && { memory }),
     observe,
-  }
+  })
   const subagents = createSubagents({
     parent: deps,
     // The run itself has warned of whatever is wrong with these files.
