@@ -4,6 +4,8 @@
  */
 import { readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { Result } from '../ports.ts'
+import { writePrivate } from './writePrivate.ts'
 
 /** @returns the file's path. */
 export function trustFile(home: string): string {
@@ -38,5 +40,44 @@ export function isTrusted(home: string, directory: string): boolean {
   for (let at = real; ; at = dirname(at)) {
     if (trusted.includes(at)) return true
     if (at === dirname(at)) return false
+  }
+}
+
+/**
+ * Adds a directory, or takes one away.
+ * @param directory as a real path
+ * @returns whether the list changed; a sentence where the file cannot be understood or written, and is as it was
+ */
+export function changeTrust(home: string, change: 'add' | 'remove', directory: string): Result<boolean> {
+  const file = trustFile(home)
+  const before = trustedIn(file)
+  if (!before.ok) return before
+  const there = before.value.includes(directory)
+  if (there === (change === 'add')) return { ok: true, value: false }
+  const trusted =
+    change === 'add' ? [...before.value, directory].sort() : before.value.filter((entry) => entry !== directory)
+  const written = writePrivate(file, `${JSON.stringify({ trusted }, null, 2)}\n`)
+  return written.ok ? { ok: true, value: true } : written
+}
+
+/** Before a change a file that is not understood is an error: what it lists must not be lost. */
+function trustedIn(file: string): Result<string[]> {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ENOENT' ? { ok: true, value: [] } : { ok: false, message: `${file} cannot be read (${code}).` }
+  }
+  try {
+    const { trusted } = JSON.parse(text.replace(/^\ufeff/, '')) as { trusted: unknown }
+    if (Array.isArray(trusted) && trusted.every((entry) => typeof entry === 'string'))
+      return { ok: true, value: trusted }
+  } catch {
+    // Said below.
+  }
+  return {
+    ok: false,
+    message: `${file} is not understood: it should be {"trusted": ["/a/directory"]}. Mend or remove it.`,
   }
 }

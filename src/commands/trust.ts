@@ -1,0 +1,100 @@
+/** `agent trust [dir]`, `--list`, `--remove [dir]`: directories whose settings count like the user's own. */
+import { realpathSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { createSink } from '../services/output/sink.ts'
+import type { Result } from '../services/ports.ts'
+import { changeTrust, readTrusted } from '../services/settings/trust.ts'
+import { printableLine } from '../services/text.ts'
+
+export interface TrustArgs {
+  json: boolean
+  /** Arguments after the command's name: the directory, by default the working directory. */
+  input: string[]
+  list: boolean
+  remove: boolean
+}
+
+/** `home`: the agent's; `cwd`: absolute and real. */
+export interface TrustPlace {
+  home: string
+  cwd: string
+}
+
+/** What was done, as `--json` prints it. */
+type Done = { trusted: string[] } | { trusted: string; changed: boolean } | { removed: string }
+
+/** @returns the exit code: 0, or 2 with a sentence on stderr where nothing was done */
+export async function trustCommand(args: TrustArgs, place: TrustPlace): Promise<number> {
+  const stdout = createSink(process.stdout, () => {})
+  const stderr = createSink(process.stderr, () => {})
+  const done = perform(args, place)
+  if (done.ok) stdout.write(args.json ? `${JSON.stringify(done.value)}\n` : inWords(done.value))
+  else stderr.write(`agent: ${printableLine(done.message)}\n`)
+  await Promise.all([stdout.flush(), stderr.flush()])
+  return done.ok ? 0 : 2
+}
+
+function perform({ input, list, remove }: TrustArgs, { home, cwd }: TrustPlace): Result<Done> {
+  const [given, extra] = input
+  if (extra !== undefined)
+    return refused(`Unexpected argument ${JSON.stringify(extra)}; agent trust takes one directory.`)
+  if (list && (remove || given !== undefined)) return refused('--list takes no directory and goes without --remove.')
+  if (list) return { ok: true, value: { trusted: readTrusted(home).toSorted() } }
+  const path = resolve(cwd, given ?? '.')
+  return remove ? removeTrust(home, path) : addTrust(home, path)
+}
+
+function refused(message: string): Result<never> {
+  return { ok: false, message }
+}
+
+function addTrust(home: string, path: string): Result<Done> {
+  let real: string
+  try {
+    real = realpathSync(path)
+    if (!statSync(real).isDirectory()) return refused(`${path} is not a directory; trust is given to a directory.`)
+  } catch {
+    return refused(`${path} does not exist. Give the directory to trust, or leave it out for the current one.`)
+  }
+  const changed = changeTrust(home, 'add', real)
+  return changed.ok ? { ok: true, value: { trusted: real, changed: changed.value } } : changed
+}
+
+/** A directory that is gone can still be taken from the list, by the path that it had. */
+function removeTrust(home: string, path: string): Result<Done> {
+  const real = realOf(path)
+  const changed = changeTrust(home, 'remove', real)
+  if (!changed.ok) return changed
+  if (changed.value) return { ok: true, value: { removed: real } }
+  const above = readTrusted(home).find((directory) => isAbove(directory, real))
+  return refused(
+    above === undefined
+      ? `${real} is not trusted, so there is nothing to remove. agent trust --list shows what is.`
+      : `${real} is trusted because ${above} is: agent trust --remove ${above} takes it from both.`,
+  )
+}
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+function isAbove(directory: string, path: string): boolean {
+  for (let at = dirname(path); ; at = dirname(at)) {
+    if (at === directory) return true
+    if (at === dirname(at)) return false
+  }
+}
+
+function inWords(done: Done): string {
+  if ('removed' in done) return `${printableLine(done.removed)} is no longer trusted.\n`
+  if ('changed' in done) {
+    const now = done.changed ? 'is trusted now' : 'was trusted already'
+    return `${printableLine(done.trusted)} ${now}: what its settings allow, run and set counts, in its sub-directories too.\n`
+  }
+  if (done.trusted.length === 0) return 'No directory is trusted. agent trust [dir] adds one.\n'
+  return done.trusted.map((directory) => `${printableLine(directory)}\n`).join('')
+}
