@@ -21,6 +21,7 @@ import type { RecalledRecord, RememberedRecord } from '../../src/machines/memory
 import { type AssistantBlock, NO_USAGE } from '../../src/machines/messages.ts'
 import { openCalls } from '../../src/machines/round.ts'
 import type { MachineEvent } from '../../src/machines/stepper.ts'
+import { withUniqueIds } from '../../src/machines/uniqueIds.ts'
 
 /** What decides what can happen next. `handed`: entries that the persist service under way was given. */
 export interface View {
@@ -52,6 +53,8 @@ export interface Alphabet {
   faults: boolean
   /** Long-term memory is on. */
   memory: boolean
+  /** What a tool gives back that went well. */
+  result: string
   /** A second interrupt before the first has ended the turn. */
   secondInterrupt: boolean
 }
@@ -84,7 +87,7 @@ export function enabledEvents(view: View, alphabet: Alphabet = WHOLE): MachineEv
     case 'calling':
       return [...callEvents(view.context.conversation, alphabet), ...faults(fail('callModel')), INTERRUPT]
     case 'runningTool':
-      return [...toolEvents(view.context.conversation), ...faults(fail('runTools')), INTERRUPT]
+      return [...toolEvents(view.context.conversation, alphabet), ...faults(fail('runTools')), INTERRUPT]
     default:
       return []
   }
@@ -184,11 +187,12 @@ export const WHOLE: Alphabet = {
   replies: Object.keys(REPLIES) as Array<keyof typeof REPLIES>,
   faults: true,
   memory: false,
+  result: 'out',
   secondInterrupt: false,
 }
 
 function callEvents(c: Conversation, { replies }: Alphabet): MachineEvent[] {
-  // Unique in the conversation, and the same however a state was reached.
+  // Different from the last ones, and the same however a state was reached.
   const n = c.messages.length * 100 + c.turn.calls * 10 + c.prompts
   const id = (letter: string) => `${letter}${n}`
   const call: Call = (letter, name = 'bash') => ({ type: 'tool_use', id: id(letter), name, input: { command: letter } })
@@ -196,7 +200,7 @@ function callEvents(c: Conversation, { replies }: Alphabet): MachineEvent[] {
     done('callModel', { kind: 'callFailed', record: { type: 'callFailed', reason, message, status, ms: 3 } })
   return [
     ...(c.context === null ? [CONTEXT] : []),
-    ...replies.map((kind) => replied(REPLIES[kind](call, id))),
+    ...replies.map((kind) => replied(REPLIES[kind](call, id), c)),
     failed('too_long', 'prompt is too long', 400),
     failed('api_error', 'overloaded', 529),
   ]
@@ -207,7 +211,7 @@ const CONTEXT: MachineEvent = {
   record: { type: 'context', hash: 'h1', model: 'm', system: 'you are', tools: [] },
 }
 
-function replied({ input_tokens = 100, ...rest }: Reply): MachineEvent {
+function replied({ input_tokens = 100, ...rest }: Reply, c: Conversation): MachineEvent {
   const record: ReplyRecord = {
     type: 'reply',
     id: 'msg',
@@ -218,17 +222,17 @@ function replied({ input_tokens = 100, ...rest }: Reply): MachineEvent {
     ms: 7,
     ...rest,
   }
-  return done('callModel', { kind: 'replied', record })
+  return done('callModel', { kind: 'replied', record: withUniqueIds(record, c.messages) })
 }
 
-function toolEvents({ round }: Conversation): MachineEvent[] {
+function toolEvents({ round }: Conversation, { result }: Alphabet): MachineEvent[] {
   const waiting = round.find((one) => one.state === 'waiting')
   const started = round.filter((one) => one.state === 'started')
   return [
     ...(waiting ? [startedEvent(waiting.call.id), finished(waiting.call.id, { is_error: true, denied: true })] : []),
     // The last one may finish first: results must still be sent in call order.
     ...[...new Set([started[0], started.at(-1)])].flatMap((one) =>
-      one === undefined ? [] : [finished(one.call.id, { is_error: false })],
+      one === undefined ? [] : [finished(one.call.id, { is_error: false, content: result })],
     ),
     ...(started[0] ? [finished(started[0].call.id, { is_error: true, content: ' ' })] : []),
     ...(openCalls(round).length === 0 ? [done('runTools', { kind: 'ran' })] : []),

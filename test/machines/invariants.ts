@@ -96,7 +96,7 @@ function stateFits(before: World, event: MachineEvent, { state, context }: World
       if (turn.memory.isOn && !turn.memory.isKept) return 'an answered turn was not kept'
       return ended(context, 'done', turn.failure === null)
     case 'cancelled':
-      if (turn.interrupted === null && before.state === 'loadingContext') return untouched(before, context.conversation)
+      if (before.state === 'loadingContext') return untouched(before, context.conversation)
       return ended(context, 'cancelled', turn.interrupted !== null)
     default:
       if (context.unloadable !== null) return untouched(before, context.conversation)
@@ -225,10 +225,21 @@ function resumable(before: World, after: World): string | null {
   return null
 }
 
+/** Sessions share their beginnings, so most requests were judged before. */
+const judged = new Map<string, string | null>()
+const MOST_JUDGED = 5_000
+
 function refusalOf(messages: Message[], c: Conversation): string | null {
   const body = { model: 'm', max_tokens: 99, system: 's', tools: TOOLS, messages: withCacheMarks(messages) }
   const mayEndWithAssistant = c.turn.stop_reason === 'pause_turn'
-  return validateRequest(JSON.stringify(body), { mayEndWithAssistant })
+  const raw = JSON.stringify(body)
+  const key = `${mayEndWithAssistant} ${raw}`
+  const known = judged.get(key)
+  if (known !== undefined) return known
+  if (judged.size >= MOST_JUDGED) judged.clear()
+  const refusal = validateRequest(raw, { mayEndWithAssistant })
+  judged.set(key, refusal)
+  return refusal
 }
 
 /** What was handed to the store is in the journal before the machine goes on. */

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { createActor, fromPromise } from 'xstate'
-import { type AgentActor, agentMachine } from '../../src/machines/agent.ts'
+import { type AgentActor, type AgentMachine, agentMachine } from '../../src/machines/agent.ts'
 import { transitionId } from '../../src/machines/graph.ts'
 import type { NewEntry } from '../../src/machines/journal.ts'
 import type { Report } from '../../src/machines/outcomes.ts'
@@ -40,72 +40,94 @@ interface Service {
 
 type Guards = Record<string, (args: unknown, params: unknown) => boolean>
 
-export interface Script {
-  journal: NewEntry[]
-  path: Path
-  alphabet: Alphabet
+/** What happens in a run: the next event, a problem that makes it impossible, or null at its end. */
+export type Script = (world: World) => { event: MachineEvent } | { problem: string } | null
+
+/** @returns the script of a path that was found over the same alphabet */
+export function scriptOf(path: Path, alphabet: Alphabet): Script {
+  let at = 0
+  return (world) => {
+    const choice = path[at++]
+    if (choice === undefined) return null
+    const event = enabledEvents(world, alphabet)[choice.place]
+    return event !== undefined && kindOf(event) === choice.kind
+      ? { event }
+      : { problem: `the state key merges too much: no ${choice.kind} here` }
+  }
 }
 
-export async function runLive(
-  stepper: Stepper,
-  { journal, path, alphabet }: Script,
-  coverage = new Coverage(),
-): Promise<LiveRun> {
-  let world = begin(stepper, journal)
-  const { actor, service } = startActor(world, coverage)
-  const microsteps: Microstep[] = []
-  const taken: string[] = []
-  const fail = (why: string): LiveRun => {
-    actor.stop()
-    return { problem: `${why}\n  after ${taken.join('\n        ')}`, microsteps, world }
-  }
-  for (const { place, kind } of path) {
-    const before = world
-    const event = enabledEvents(before, alphabet)[place]
-    if (event === undefined || kindOf(event) !== kind) return fail(`the state key merges too much: no ${kind} here`)
-    taken.push(showEvent(event))
-    const working = service()
-    const refused = deliver(actor, working, event, before)
-    if (refused !== null) return fail(refused)
-    await new Promise(setImmediate)
-    const next = advance(stepper, before, event)
-    world = next.world
-    microsteps.push(...next.microsteps)
-    const breach = breachOf(before, event, next) ?? difference(actor, world) ?? abandoned(working, service(), event)
-    if (breach !== null) return fail(breach)
-  }
-  actor.stop()
-  return { problem: refolded(world), microsteps, world }
-}
+/** Runs scripts one after the other; making the machine is what costs most. */
+export class Rig {
+  readonly coverage = new Coverage()
+  readonly #stepper: Stepper
+  readonly #machine: AgentMachine
+  #service: Service | null = null
 
-function startActor(world: World, coverage: Coverage): { actor: AgentActor; service: () => Service | null } {
-  let current: Service | null = null
-  let at: string = world.state
-  const scripted = (id: string) =>
-    fromPromise<never, never>(
+  constructor(stepper: Stepper) {
+    this.#stepper = stepper
+    const ids = Object.keys(agentMachine.implementations.actors)
+    this.#machine = agentMachine.provide({
+      actors: Object.fromEntries(ids.map((id) => [id, this.#scripted(id)])) as never,
+      guards: watched(agentMachine.implementations.guards as never, this.coverage) as never,
+    })
+  }
+
+  /** @param journal what the run begins on top of */
+  async run(journal: NewEntry[], script: Script): Promise<LiveRun> {
+    let world = begin(this.#stepper, journal)
+    const actor = this.#start(world)
+    const microsteps: Microstep[] = []
+    const taken: string[] = []
+    const end = (problem: string | null): LiveRun => {
+      actor.stop()
+      const told = problem === null ? null : `${problem}\n  after ${taken.join('\n        ')}`
+      return { problem: told, microsteps, world }
+    }
+    for (let next = script(world); next !== null; next = script(world)) {
+      if ('problem' in next) return end(next.problem)
+      const { event } = next
+      const before = world
+      taken.push(showEvent(event))
+      const working = this.#service
+      const refused = deliver(actor, working, event, before)
+      if (refused !== null) return end(refused)
+      await new Promise(setImmediate)
+      const step = advance(this.#stepper, before, event)
+      world = step.world
+      microsteps.push(...step.microsteps)
+      const breach =
+        breachOf(before, event, step) ?? difference(actor, world) ?? abandoned(working, this.#service, event)
+      if (breach !== null) return end(breach)
+    }
+    return end(refolded(world))
+  }
+
+  #scripted(id: string) {
+    return fromPromise<never, never>(
       ({ input, signal }) =>
         new Promise((resolve, reject) => {
-          current = { id, input, signal, resolve: resolve as Service['resolve'], reject }
+          this.#service = { id, input, signal, resolve: resolve as Service['resolve'], reject }
         }),
     )
-  const ids = Object.keys(agentMachine.implementations.actors)
-  const machine = agentMachine.provide({
-    actors: Object.fromEntries(ids.map((id) => [id, scripted(id)])) as never,
-    guards: watched(agentMachine.implementations.guards as never, coverage) as never,
-  })
-  const actor = createActor(machine, {
-    input: { conversation: world.context.conversation },
-    inspect: (event) => {
-      if (event.type !== '@xstate.microstep' || event.actorRef !== actor) return
-      const to = (event.snapshot as { value?: unknown }).value
-      for (const taken of event._transitions) coverage.transitions.add(transitionId(taken, at))
-      at = String(to)
-      coverage.states.add(at)
-    },
-  })
-  actor.start()
-  coverage.states.add(at)
-  return { actor: actor as AgentActor, service: () => current }
+  }
+
+  #start(world: World): AgentActor {
+    const { states, transitions } = this.coverage
+    let at: string = world.state
+    const actor = createActor(this.#machine, {
+      input: { conversation: world.context.conversation },
+      inspect: (event) => {
+        if (event.type !== '@xstate.microstep' || event.actorRef !== actor) return
+        for (const taken of event._transitions) transitions.add(transitionId(taken, at))
+        at = String((event.snapshot as { value?: unknown }).value)
+        states.add(at)
+      },
+    })
+    this.#service = null
+    actor.start()
+    states.add(at)
+    return actor as AgentActor
+  }
 }
 
 function watched(guards: Guards, coverage: Coverage): Guards {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { agentMachine } from '../../src/machines/agent.ts'
 import { EMPTY } from '../../src/machines/conversation.ts'
 import { fold } from '../../src/machines/fold.ts'
@@ -6,12 +6,15 @@ import { graphOf } from '../../src/machines/graph.ts'
 import { createStepper } from '../../src/machines/stepper.ts'
 import { type Alphabet, type REPLIES, WHOLE } from './alphabet.ts'
 import { coverEdges, type Path, shortestPaths, simplePaths } from './explore.ts'
-import { Coverage, runLive } from './live.ts'
+import { Rig, scriptOf } from './live.ts'
 import { replayProblem, traceProblem } from './replayed.ts'
 import { journalOf, STARTS } from './starts.ts'
 
+// Thousands of runs a test, however busy the machine is.
+vi.setConfig({ testTimeout: 600_000 })
+
 const stepper = createStepper()
-const coverage = new Coverage()
+const rig = new Rig(stepper)
 
 /** More calls at once add no transition and no guard: the walks and the bounded check have them. */
 const MANY: ReadonlyArray<keyof typeof REPLIES> = ['threeCalls', 'compactAndCall']
@@ -24,6 +27,7 @@ const SIMPLE: Alphabet = {
   replies: ['answer', 'compact'],
   faults: false,
   memory: false,
+  result: 'out',
   secondInterrupt: false,
 }
 
@@ -31,7 +35,7 @@ async function runAll(paths: Path[], alphabet: Alphabet, start: string): Promise
   const journal = journalOf(stepper, start)
   const problems: string[] = []
   for (const path of paths) {
-    const { problem, world, microsteps } = await runLive(stepper, { journal, path, alphabet }, coverage)
+    const { problem, world, microsteps } = await rig.run(journal, scriptOf(path, alphabet))
     const unfinished = world.standing.status === 'active' ? 'the path does not end in a final state' : null
     const told =
       problem ??
@@ -78,6 +82,7 @@ test('The actor follows every simple complete path over a small alphabet, and it
 
 test('These paths visit every state, take every transition, and see every guard say yes and no', () => {
   const { states, transitions } = graphOf(agentMachine)
+  const { coverage } = rig
   // What every state only records is declared once, so it is covered once.
   const declared = (id: string) => (id.includes('|*') ? id.slice(id.indexOf('|')) : id)
   const wanted = new Set(transitions.map(({ id }) => declared(id)))
