@@ -4,8 +4,8 @@
  *     AGENT_FAULT="kill journal.append 3 after"
  *
  * kills the process with SIGKILL right after its third append to a journal; `throw` throws instead. The ports are
- * those of a run (context, model, tools, permissions, outputs, memory) and `journal`, each with its methods; calls count from
- * 1, over the whole process, subagents included. Without the variable nothing is wrapped.
+ * those of a run (context, model, tools, permissions, outputs, notes) and `journal`, each with its methods; calls
+ * count from 1, over the whole process. Without the variable nothing is wrapped.
  */
 import type { StorePort } from '../services/ports.ts'
 import type { RunParts } from '../services/provide/deps.ts'
@@ -31,6 +31,8 @@ function parseFault(text: string | undefined): Fault | null {
 
 /** @returns the parts of a run, the one with the fault in it wrapped */
 export function withFault(parts: RunParts): RunParts {
+  if (fault?.port === 'notes' && parts.memory !== undefined)
+    return { ...parts, memory: { ...parts.memory, notes: armed(parts.memory.notes, fault) } }
   const real = fault === null ? undefined : parts[fault.port as keyof RunParts]
   return fault === null || typeof real !== 'object' ? parts : { ...parts, [fault.port]: armed(real, fault) }
 }
