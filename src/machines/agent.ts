@@ -9,7 +9,7 @@
 import type { ActorRefFrom } from 'xstate'
 import { agentSetup, describe } from './agentSetup.ts'
 import { dueCompaction } from './budget.ts'
-import type { StateName } from './journal.ts'
+import type { JournalRecord, StateName } from './journal.ts'
 import type { PersistOutcome } from './outcomes.ts'
 import { openCalls } from './round.ts'
 import type { TurnEnd } from './turnEnd.ts'
@@ -22,6 +22,19 @@ const saved = {
 const ending = (state: StateName, as: TurnEnd) => ({ type: 'endTurn', params: { in: state, as } }) as const
 
 const interrupting = (state: StateName) => ({ type: 'recordInterrupt', params: { in: state } }) as const
+
+/** What a service ends in is recorded, and written before anything acts on it. */
+const recorded = (state: StateName) =>
+  ({
+    target: 'persisting',
+    actions: {
+      type: 'recordOutcome',
+      params: ({ event }: { event: { output: { record: JournalRecord } } }) => ({
+        in: state,
+        records: [event.output.record],
+      }),
+    },
+  }) as const
 
 /** A service that throws ends the turn, and the journal says which one it was. */
 const faulted = (state: StateName, service: string) =>
@@ -136,13 +149,7 @@ export const agentMachine = agentSetup.createMachine({
         id: 'recall',
         src: 'recall',
         input: ({ context }) => ({ conversation: context.conversation }),
-        onDone: {
-          target: 'persisting',
-          actions: {
-            type: 'recordOutcome',
-            params: ({ event }) => ({ in: 'recalling', records: [event.output.record] }),
-          },
-        },
+        onDone: recorded('recalling'),
         onError: { target: 'persisting', actions: recallFailed },
       },
       on: { interrupt: { target: 'persisting', actions: interrupting('recalling') } },
@@ -163,13 +170,7 @@ export const agentMachine = agentSetup.createMachine({
         id: 'trim',
         src: 'trim',
         input: ({ context }) => ({ conversation: context.conversation }),
-        onDone: {
-          target: 'persisting',
-          actions: {
-            type: 'recordOutcome',
-            params: ({ event }) => ({ in: 'trimming', records: [event.output.record] }),
-          },
-        },
+        onDone: recorded('trimming'),
         onError: faulted('trimming', 'trim'),
       },
       on: { interrupt: { target: 'persisting', actions: interrupting('trimming') } },
@@ -184,13 +185,7 @@ export const agentMachine = agentSetup.createMachine({
           trigger: dueCompaction(context.conversation),
           report: (event) => (self as AgentActor).send(event),
         }),
-        onDone: {
-          target: 'persisting',
-          actions: {
-            type: 'recordOutcome',
-            params: ({ event }) => ({ in: 'compacting', records: [event.output.record] }),
-          },
-        },
+        onDone: recorded('compacting'),
         onError: faulted('compacting', 'compact'),
       },
       on: { interrupt: { target: 'persisting', actions: interrupting('compacting') } },
@@ -204,13 +199,7 @@ export const agentMachine = agentSetup.createMachine({
           conversation: context.conversation,
           report: (event) => (self as AgentActor).send(event),
         }),
-        onDone: {
-          target: 'persisting',
-          actions: {
-            type: 'recordOutcome',
-            params: ({ event }) => ({ in: 'calling', records: [event.output.record] }),
-          },
-        },
+        onDone: recorded('calling'),
         onError: faulted('calling', 'callModel'),
       },
       on: { interrupt: { target: 'persisting', actions: interrupting('calling') } },
@@ -236,13 +225,7 @@ export const agentMachine = agentSetup.createMachine({
         id: 'remember',
         src: 'remember',
         input: ({ context }) => ({ conversation: context.conversation }),
-        onDone: {
-          target: 'persisting',
-          actions: {
-            type: 'recordOutcome',
-            params: ({ event }) => ({ in: 'remembering', records: [event.output.record] }),
-          },
-        },
+        onDone: recorded('remembering'),
         onError: { target: 'persisting', actions: rememberFailed },
       },
       on: { interrupt: { target: 'persisting', actions: interrupting('remembering') } },

@@ -3,7 +3,7 @@ import { carriedBlocks } from './carried.ts'
 import { type Conversation, charge, withTurn } from './conversation.ts'
 import { firstUnits, messageWithoutImages, withoutImages } from './cut.ts'
 import { tokensOfBlocks, tokensOfMessages } from './estimate.ts'
-import type { CallFailedRecord, CompactedRecord } from './journal.ts'
+import type { CallFailedRecord, CompactedRecord, CompactionFailedRecord } from './journal.ts'
 import { replaceResults } from './layers/results.ts'
 import { holdsAll } from './layers/snip.ts'
 import { previewOf } from './layers/words.ts'
@@ -40,6 +40,15 @@ export function takeSummary(before: Conversation, record: CompactedRecord): Conv
       },
     },
   )
+}
+
+/** A compaction that brought no summary changes nothing of what was said. */
+export function keepHistory(c: Conversation, { trigger, message, usage, ms }: CompactionFailedRecord): Conversation {
+  return withTurn(charge(c, usage, ms), {
+    compaction: { ...c.turn.compaction, due: null },
+    // What the model only wished for can fail without harm; a compaction that was needed cannot.
+    failure: trigger === 'tool' ? null : { subtype: 'error_during_execution', message },
+  })
 }
 
 function sizeOf({ messages, round, pending }: Conversation): number {

@@ -7,7 +7,7 @@
 
 import { nextInput } from './budget.ts'
 import { noteCarried } from './carried.ts'
-import { canCompact, shortenUnanswered, takeSummary, tooLong } from './compaction.ts'
+import { canCompact, keepHistory, shortenUnanswered, takeSummary, tooLong } from './compaction.ts'
 import {
   added,
   append,
@@ -76,11 +76,7 @@ export function step(c: Conversation, record: JournalRecord): Conversation {
     case 'compacted':
       return takeSummary(c, record)
     case 'compactionFailed':
-      return withTurn(charge(c, record.usage, record.ms), {
-        compaction: { ...c.turn.compaction, due: null },
-        // What the model only wished for can fail without harm; a compaction that was needed cannot.
-        failure: record.trigger === 'tool' ? null : failure(record.message),
-      })
+      return keepHistory(c, record)
     case 'recalled':
       return takeRecalled(c, record)
     case 'remembered':
