@@ -78,6 +78,8 @@ async function build(main, outdir, sourcemap) {
         sqlite3: join(ROOT, 'packages/sqlite3/index.cjs'),
         // Its UMD entry requires by a variable, which cannot be bundled.
         'jsonc-parser': 'jsonc-parser/lib/esm/main.js',
+        // Its ES module makes a `require` of its own, which would shadow the one that esbuild puts for import().
+        'web-tree-sitter': join(ROOT, 'node_modules/web-tree-sitter/web-tree-sitter.cjs'),
       },
       // The SDK's use of Headers would load Node's whole fetch: tens of milliseconds and megabytes.
       inject: [join(ROOT, 'src/services/model/webHeaders.ts')],
