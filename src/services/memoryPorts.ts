@@ -1,6 +1,6 @@
 /** The signatures of long-term memory and of the side calls that it asks; they belong to `ports.ts`. */
 import type { SideCallNote } from '../machines/memoryRecords.ts'
-import type { Result } from './ports.ts'
+import type { Result } from './result.ts'
 
 // ---- sideCalls/ : short questions to the model beside the conversation ------------------------------------------
 

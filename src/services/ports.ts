@@ -1,29 +1,16 @@
 /**
- * The signatures of the services, one section a folder. Folders do not import each other: they share these
+ * The signatures of the services, one section a folder; those of tools and output in files of their own. Folders do not import each other: they share these
  * types and the pure ones of `src/machines`, and `provide.ts` joins them.
  */
-import type {
-  CallFailedRecord,
-  Denial,
-  JournalEntry,
-  NewEntry,
-  PromptRecord,
-  ReplyRecord,
-} from '../machines/journal.ts'
-import type {
-  ImageBlock,
-  Message,
-  TextBlock,
-  ToolResultBlock,
-  ToolSpec,
-  ToolUseBlock,
-  Usage,
-} from '../machines/messages.ts'
+import type { CallFailedRecord, JournalEntry, NewEntry, PromptRecord, ReplyRecord } from '../machines/journal.ts'
+import type { Message, ToolResultBlock, ToolSpec, ToolUseBlock } from '../machines/messages.ts'
+import type { Observe } from './outputPorts.ts'
+import type { Result } from './result.ts'
+import type { CallEffect, Spool, ToolResult } from './toolPorts.ts'
 
-import type { Memory } from './memoryPorts.ts'
-
-/** An expected failure is a value: one sentence that says what to do next. */
-export type Result<T> = { ok: true; value: T } | { ok: false; message: string }
+export type * from './outputPorts.ts'
+export type * from './result.ts'
+export type * from './toolPorts.ts'
 
 // ---- context/ : what the agent knows before a call -------------------------------------------------------
 
@@ -67,91 +54,6 @@ export interface ModelPort {
     request: ModelRequest,
     options: { signal: AbortSignal; observe: Observe; maxRetries?: number },
   ): Promise<ModelOutcome>
-}
-
-// ---- tools/ ----------------------------------------------------------------------------------------------
-
-/** What a tool gives back. `content` is what the model reads; an error says how to do it right. */
-export type ToolResult = (
-  | { kind: 'ok'; content: string | Array<TextBlock | ImageBlock> }
-  | { kind: 'error'; content: string }
-) & { delegated?: Delegated }
-
-/** What the model calls of a subagent came to: they count as the run's own. `api_ms`: milliseconds of waiting for the model. */
-export interface Delegated {
-  usage: Usage
-  api_ms: number
-  denials: Denial[]
-}
-
-/** One task for a subagent, and the id of the call that hands it on. */
-export interface Task {
-  description: string
-  id: string
-  signal: AbortSignal
-}
-
-/** Does a task to its end. @returns its answer, or an error that says how far it came */
-export type RunTask = (task: Task) => Promise<ToolResult>
-
-/** What the agent knows of a file by having read or written it. */
-export type SeenFile =
-  /** SHA-256 (hex) of the whole content. */
-  | { kind: 'content'; hash: string }
-  /** Too large to hash: device, inode, size and times of the file. */
-  | { kind: 'version'; version: string }
-  /** Seen by an earlier process of the session at that time (ms since 1970): any later change is someone else's. */
-  | { kind: 'time'; at: number }
-
-/**
- * By real path. It guards writes against changes made by others. One a conversation: a subagent has its own, so that
- * what it changes is news to its parent.
- */
-export type SeenFiles = Map<string, SeenFile>
-
-/** Takes the whole of an output that is too long to be held in memory. It never throws. */
-export interface Spool {
-  write(text: string): void
-}
-
-/** What tools may touch. One object a run. */
-export interface ToolEnv {
-  cwd: string
-  signal: AbortSignal
-  /** Environment for child processes: the caller's without our keys. */
-  childEnv: NodeJS.ProcessEnv
-  /** Id of the call that runs; the registry sets it. */
-  id?: string
-  /** Kept by the file tools; a new Map() at the start of a conversation. */
-  seen: SeenFiles
-  /** Of this call; a file is made with the first write. */
-  spool?: Spool
-  /** Whether a rule forbids reading this file (absolute path): searches leave it out. Absent: none is. */
-  hides?(path: string): boolean
-}
-
-/** How a call may disturb others: calls that share a `key` run one after the other in call order; no key, no wait. */
-export interface CallPlan {
-  key: string | null
-}
-
-/** What a call would touch, for permissions: paths are absolute, as given (not yet resolved through symlinks). */
-export type CallEffect =
-  | { kind: 'read'; paths: string[] }
-  | { kind: 'write'; paths: string[] }
-  | { kind: 'execute'; command: string }
-  | { kind: 'none' }
-
-export type CheckedCall =
-  | { kind: 'ready'; effect: CallEffect; plan: CallPlan; run(env: ToolEnv): Promise<ToolResult> }
-  /** Unknown tool or bad input: answered with this text as an error result. */
-  | { kind: 'invalid'; content: string }
-
-export interface ToolsPort {
-  /** The tools as sent now, in a fixed order. */
-  specs(): ToolSpec[]
-  /** Loads the tool's code if need be and checks the input by the schema that is sent. */
-  check(call: ToolUseBlock, cwd: string): Promise<CheckedCall>
 }
 
 // ---- skills/ : knowledge in folders, loaded on demand ------------------------------------------------------
@@ -285,54 +187,4 @@ export interface TaskOutputsPort {
   writeTranscript(session_id: string, n: number, messages: Message[]): Promise<Result<string>>
   /** Adds messages to the session's file of what was left out. @returns its path */
   appendSnipped(session_id: string, messages: Message[]): Promise<Result<string>>
-}
-
-// ---- output/ ---------------------------------------------------------------------------------------------
-
-/** What can be seen of a run while it goes on; nothing in the run depends on who looks. */
-export type Progress =
-  | { type: 'started'; session_id: string; cwd: string; model: string; tools: string[] }
-  | { type: 'state'; state: string }
-  | { type: 'text'; text: string }
-  /** The reply whose text was streamed so far broke and is asked for again: what was shown of it is void. */
-  | { type: 'textDiscarded' }
-  | { type: 'reply'; record: ReplyRecord; parent_tool_use_id: string | null }
-  | { type: 'toolStarted'; call: ToolUseBlock; parent_tool_use_id?: string }
-  | { type: 'toolFinished'; call: ToolUseBlock; is_error: boolean; ms: number; parent_tool_use_id?: string }
-  | { type: 'toolResults'; message: Message; parent_tool_use_id: string | null }
-  | { type: 'retry'; attempt: number; delay_ms: number; status: number | null; error: string }
-  /** Written to `.memory`: the new files with their descriptions, and whether all were put in order. */
-  | {
-      type: 'remembered'
-      memories: Array<Pick<Memory, 'file' | 'description'>>
-      consolidated?: { before: number; after: number }
-    }
-  | { type: 'compacted'; trigger: string; before_tokens: number; after_tokens: number }
-  | { type: 'warning'; message: string }
-
-export type Observe = (event: Progress) => void
-
-/** The result object of contract.md, section 3. */
-export interface RunResult {
-  type: 'result'
-  subtype: 'success' | 'error_max_turns' | 'error_during_execution' | 'error_interrupted'
-  is_error: boolean
-  result: string
-  errors?: string[]
-  session_id: string
-  num_turns: number
-  duration_ms: number
-  duration_api_ms: number
-  stop_reason: string | null
-  usage: Usage
-  /** Times the conversation was summarised in this run; absent where it was not. */
-  compactions?: number
-  total_cost_usd: number | null
-  permission_denials: Denial[]
-}
-
-export interface OutputPort {
-  observe: Observe
-  /** Writes what is left, whole, and waits until the reader has taken it. */
-  finish(result: RunResult): Promise<void>
 }
