@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { resultOf } from '../support/agent.ts'
@@ -323,5 +323,61 @@ describe('what survives', () => {
       expect.stringContaining('[>] TODO-ITEM'),
       'THE TASK',
     ])
+  })
+
+  test('a skill that was loaded, whole', async () => {
+    const { model, dir, run } = await withBudget(
+      [
+        reply([call('load_skill', { name: 'probe' })], input(10)),
+        reply([call('bash', { command: 'true' })], input(5000)),
+        'S1',
+        reply('end', input(5000)),
+        'S2',
+        'end again',
+      ],
+      1000,
+    )
+    mkdirSync(join(dir, 'skills/probe'), { recursive: true })
+    writeFileSync(join(dir, 'skills/probe/SKILL.md'), '---\nname: probe\ndescription: d\n---\nSKILL-BODY\n')
+    await run(['--yes', '-p', 'THE TASK'])
+    expect(textsOf(model.requests[3], 0)).toEqual([
+      expect.stringContaining('S1'),
+      expect.stringMatching(/^<loaded_skill name="probe">\n.*SKILL-BODY.*<\/loaded_skill>$/s),
+      'THE TASK',
+    ])
+    await run(['--yes', '-c', '-p', 'MORE'])
+    expect(occurrences(model.requests.at(-1), 'SKILL-BODY')).toBe(1)
+    expect(occurrences(model.requests.at(-1), 'S1')).toBe(0)
+    expect(model.problems).toEqual([])
+  })
+})
+
+describe('who it is for', () => {
+  test('the summary is not part of the answer in a text run', async () => {
+    const { run } = await withBudget([reply('one', input(5000)), 'SUMMARY-TEXT', 'the answer'], 1000)
+    await run(['-p', 'FIRST'])
+    const end = await run(['-c', '--output-format', 'text', '-p', 'SECOND'])
+    expect(end.stdout).toBe('the answer\n')
+    expect(end.stderr).not.toContain('SUMMARY-TEXT')
+  })
+
+  test('a subagent compacts its own conversation, and its parent keeps its own', async () => {
+    const { model, dir, run } = await withBudget(
+      [
+        reply([call('task', { description: 'SUBTASK' }, 'c1')], input(10)),
+        reply([call('bash', { command: 'echo SUB-RESULT' })], input(5000)),
+        'SUB-SUMMARY',
+        reply('sub answer', input(10)),
+        reply('the answer', input(20)),
+      ],
+      1000,
+    )
+    const end = await run(['--yes', '-p', 'THE TASK'])
+    expect(resultOf(end)).toMatchObject({ is_error: false, result: 'the answer' })
+    expect(kinds(model.requests)).toEqual(['turn', 'turn', 'compaction', 'turn', 'turn'])
+    expect(textsOf(model.requests[3], 0)).toEqual([expect.stringContaining('SUB-SUMMARY'), 'SUBTASK'])
+    expect(model.requests[4]?.body.messages).toHaveLength(3)
+    expect(readdirSync(join(dir, '.task_outputs/transcripts'))).toHaveLength(1)
+    expect(model.problems).toEqual([])
   })
 })
