@@ -63,5 +63,12 @@ function armed<T extends object>(real: T, { method, n, when, kind }: Fault): T {
     if (isIt && when === 'after') strike()
     return result
   }
-  return { ...real, [method]: wrapped }
+  // Not a copy: an object of a class has its methods elsewhere.
+  return new Proxy(real, {
+    get: (target, key) => {
+      if (key === method) return wrapped
+      const value: unknown = Reflect.get(target, key)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 }
