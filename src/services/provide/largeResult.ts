@@ -20,7 +20,7 @@ export async function keepLarge(deps: RunDeps, id: string, content: Content, spo
   if (spooled !== null) return { content: previewOf(content, [spooled.path], sizeOf(spooled)), saved: [spooled.path] }
   const text = textOfResult(content)
   if (text.length <= POLICY.largeResult) return { content }
-  const written = await deps.outputs.saveResult(id, text)
+  const written = await deps.outputs.saveResult(id, content)
   if (!written.ok) return { content: cutContent(content, text, written.message) }
   return { content: previewOf(content, written.value), saved: written.value }
 }
