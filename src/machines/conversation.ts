@@ -121,7 +121,7 @@ export const EMPTY: Conversation = Object.freeze<Conversation>({
   turn: newTurn('none', NO_LIMITS),
 })
 
-export function newTurn(status: Turn['status'], limits: TurnLimits, hasMemory = false): Turn {
+export function newTurn(status: Turn['status'], limits: TurnLimits): Turn {
   return {
     status,
     limits,
@@ -132,7 +132,7 @@ export function newTurn(status: Turn['status'], limits: TurnLimits, hasMemory = 
     usage: NO_USAGE,
     api_ms: 0,
     denials: [],
-    memory: { isOn: hasMemory, recalled: null, said: [], isKept: false },
+    memory: { isOn: false, recalled: null, said: [], isKept: false },
     compaction: { due: null, reached: null, count: 0, emergencies: 0, emergency: 'none' },
     interrupted: null,
     failure: null,

@@ -41,7 +41,7 @@ import {
   wholeInput,
 } from './messages.ts'
 import { closeRound, finishCall, roundOf, startCall } from './round.ts'
-import { takeRecalled, takeRemembered, tokensOfMemory, withSaid } from './turnMemory.ts'
+import { memoryOf, takeRecalled, takeRemembered, tokensOfMemory, withSaid } from './turnMemory.ts'
 
 /** @returns the conversation that a whole journal amounts to. */
 export function fold(records: Iterable<JournalRecord>, from: Conversation = EMPTY): Conversation {
@@ -125,7 +125,7 @@ function takePrompt(before: Conversation, { text, blocks, limits, memory }: Prom
     prompts: c.prompts + 1,
     firstPrompt: c.prompts === 0 ? text : c.firstPrompt,
     lastPrompts: [...c.lastPrompts, text].slice(-LAST_PROMPTS),
-    turn: newTurn('open', limits, memory === true),
+    turn: { ...newTurn('open', limits), memory: memoryOf(before, memory === true) },
   }
   // The last turn's memories are in no request any more.
   const tokens = tokensOfBlocks(words) - tokensOfMemory(before)

@@ -20,6 +20,16 @@ export interface Said {
   text: string
 }
 
+/**
+ * @param before the conversation before the turn's prompt
+ * @returns the memory of a new turn: it looks at the words of the last one too, where that was answered and the run
+ *   ended before anyone had looked at them
+ */
+export function memoryOf(before: Conversation, isOn: boolean): TurnMemory {
+  const said = isOn && isRememberDue(before) ? before.turn.memory.said : []
+  return { isOn, recalled: null, said, isKept: false }
+}
+
 /** @returns whether the turn's words are still to be answered and no memories were chosen for them */
 export function isRecallDue({ pending, turn: { status, memory } }: Conversation): boolean {
   return status === 'open' && memory.isOn && memory.recalled === null && pending.length > 0

@@ -33,7 +33,8 @@ export interface MemoryOptions {
 }
 
 /** @returns the memory of a working directory */
-export function createMemory({ cwd, enabled, warn }: MemoryOptions): MemoryPort {
+export function createMemory({ cwd, enabled, ...options }: MemoryOptions): MemoryPort {
+  const warn = once(options.warn)
   return {
     isOn() {
       const folder = lookAtFolder(cwd)
@@ -53,6 +54,15 @@ export function createMemory({ cwd, enabled, warn }: MemoryOptions): MemoryPort 
     add: (items) => attempt(() => addAll(cwd, items)),
     remove: (file) => attempt(() => removeOne(cwd, file)),
     replace: (old, items) => attempt(() => replaceAll(cwd, old, items)),
+  }
+}
+
+/** @returns `warn` without the sentences it has had before. */
+function once(warn: (message: string) => void): (message: string) => void {
+  const said = new Set<string>()
+  return (message) => {
+    if (!said.has(message)) warn(message)
+    said.add(message)
   }
 }
 

@@ -27,6 +27,8 @@ export async function remember(
   if (memories.length > 0 || consolidated !== undefined) {
     deps.observe({ type: 'remembered', memories, ...(consolidated && { consolidated }) })
   }
+  // What the model gives is of no concern to the user; a folder that cannot be written is.
+  if (kept.problem !== undefined) deps.observe({ type: 'warning', message: kept.problem })
   const problem = kept.problem ?? tidied.problem
   return record({
     files: memories.map(({ file }) => file),
