@@ -15,6 +15,7 @@ export async function main(argv: string[]): Promise<number> {
       process.stderr.write(`agent: ${asked.message}\n`)
       return 2
     case 'run':
+    case 'forkRun':
       return run(asked)
     case 'command': {
       const { runCommand } = await import('./commands/index.ts')
@@ -23,7 +24,7 @@ export async function main(argv: string[]): Promise<number> {
   }
 }
 
-async function run(asked: Extract<Asked, { kind: 'run' }>): Promise<number> {
+async function run(asked: Extract<Asked, { kind: 'run' | 'forkRun' }>): Promise<number> {
   // Asked last: Node makes a stream of stdin when it is named, which costs every start 2 ms.
   const atTerminal = (): boolean => process.stdin.isTTY === true && process.stdout.isTTY === true
   if (asked.run.prompt.kind === 'none' && asked.run.session.kind === 'new' && atTerminal()) return print(helpText())

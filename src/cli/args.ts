@@ -12,6 +12,8 @@ export type SessionChoice =
   | { kind: 'new' }
   | { kind: 'continue'; fork: boolean }
   | { kind: 'resume'; id: string; fork: boolean }
+  /** A new session from transition `at` of another, as typed; null for its end. */
+  | { kind: 'fork'; id: string; at: string | null }
 
 export interface RunArgs {
   prompt: PromptSource
@@ -22,6 +24,20 @@ export interface RunArgs {
   appendSystemPrompt: string | null
   /** Where the model's replies are kept for a replay. */
   record: string | null
+  /** Before each service the run waits for a command on stdin. */
+  step: boolean
+}
+
+/** What flags say to commands; each belongs to one or two of them. */
+export interface CommandFlags {
+  all: boolean
+  /** As typed. */
+  at: string | null
+  graphFormat: string | null
+  session: string | null
+  noOpen: boolean
+  list: boolean
+  remove: boolean
 }
 
 export interface CommonArgs {
@@ -36,7 +52,8 @@ export type Asked =
   | { kind: 'version' }
   | { kind: 'usage'; message: string }
   | { kind: 'run'; common: CommonArgs; run: RunArgs }
-  | { kind: 'command'; common: CommonArgs; name: string; input: string[]; all: boolean }
+  | { kind: 'command'; common: CommonArgs; name: string; input: string[]; flags: CommandFlags }
+  | { kind: 'forkRun'; common: CommonArgs; run: RunArgs }
 
 /** @param argv the arguments after the program's name */
 export function parseArgs(argv: string[]): Asked {
@@ -109,7 +126,8 @@ function splitPrompt(argv: string[]): Split | { kind: 'usage'; message: string }
       else print = { kind: 'text', text: argv[++i] ?? '' }
     } else if (!takesValue(name)) {
       if (inline !== null) return usage(`--${name} takes no value, but was given ${quote(inline)}.`)
-      rest.push(`--${name}`)
+      // Spelled so that no parser takes `--no-` for the negation of another flag.
+      rest.push(`--${camel(name)}`)
     } else if (inline !== null) rest.push(`--${name}=${inline}`)
     else if (next === undefined || flagOf(next) !== null)
       return usage(`--${name} needs a value: --${name} ${placeholderOf(name)}.`)
@@ -148,16 +166,38 @@ function assemble(input: string[], said: Said, { print }: Split): Asked {
     debug: said.debug === true,
   }
   const name = input[0] ?? null
-  if (print.kind === 'absent' && name !== null) {
-    if (!isCommand(name))
-      return usage(`Unknown command ${quote(name)}. To run it as a prompt: agent -p ${quote(name)}.`)
-    const misplaced = misplacedFlag(said, name)
-    if (misplaced !== null) return usage(`--${misplaced} does not belong to agent ${name}.`)
-    return { kind: 'command', common, name, input: input.slice(1), all: said.all === true }
-  }
+  if (name === 'fork' && (print.kind === 'text' || (print.kind === 'alone' && said.at !== undefined)))
+    return assembleForkRun(input.slice(1), said, print, common)
+  if (print.kind === 'absent' && name !== null) return assembleCommand(name, input.slice(1), said, common)
   const misplaced = misplacedFlag(said, 'run')
   if (misplaced !== null) return usage(`--${misplaced} does not belong to a run.`)
   return assembleRun(input, said, print, common)
+}
+
+function assembleCommand(name: string, input: string[], said: Said, common: CommonArgs): Asked {
+  if (!isCommand(name)) return usage(`Unknown command ${quote(name)}. To run it as a prompt: agent -p ${quote(name)}.`)
+  const misplaced = misplacedFlag(said, name)
+  if (misplaced !== null) return usage(`--${misplaced} does not belong to agent ${name}.`)
+  const flags: CommandFlags = {
+    all: said.all === true,
+    at: text(said.at),
+    graphFormat: text(said.format),
+    session: text(said.session),
+    noOpen: said.noOpen === true,
+    list: said.list === true,
+    remove: said.remove === true,
+  }
+  return { kind: 'command', common, name, input, flags }
+}
+
+/** `agent fork <id> -p "<prompt>"`: a run whose session is the fork. */
+function assembleForkRun([id = '', extra]: string[], said: Said, print: Split['print'], common: CommonArgs): Asked {
+  const misplaced = misplacedFlag(said, 'fork')
+  if (misplaced !== null) return usage(`--${misplaced} does not belong to agent fork.`)
+  if (extra !== undefined) return usage(`Unexpected argument ${quote(extra)}.`)
+  const run = assembleRun([], said, print, common)
+  if (run.kind !== 'run') return run
+  return { kind: 'forkRun', common, run: { ...run.run, session: { kind: 'fork', id, at: text(said.at) } } }
 }
 
 function assembleRun(input: string[], said: Said, print: Split['print'], common: CommonArgs): Asked {
@@ -169,6 +209,8 @@ function assembleRun(input: string[], said: Said, print: Split['print'], common:
   if (maxTurns !== null && !(Number.isSafeInteger(maxTurns) && maxTurns > 0 && /^\d+$/.test(String(said.maxTurns)))) {
     return usage(`--max-turns is a whole number above 0, not ${quote(String(said.maxTurns))}.`)
   }
+  if (said.step === true && prompt.kind === 'stdin')
+    return usage('--step reads its commands from stdin, so give the prompt as an argument: --step -p "<prompt>".')
   if (said.model !== undefined && String(said.model).trim() === '') return usage('--model needs the name of a model.')
   return {
     kind: 'run',
@@ -181,6 +223,7 @@ function assembleRun(input: string[], said: Said, print: Split['print'], common:
       maxTurns,
       appendSystemPrompt: text(said.appendSystemPrompt),
       record: text(said.record),
+      step: said.step === true,
     },
   }
 }

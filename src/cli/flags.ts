@@ -11,20 +11,30 @@ export interface Flag {
 
 const FORMATS = 'text|json|stream-json'
 
+/** Whatever runs a prompt: `agent fork` does with -p. */
+const RUN = ['run', 'fork'] as const
+
 export const FLAGS = {
   cwd: { short: 'C', value: '<dir>', on: ['*'], help: 'work in this directory' },
-  print: { short: 'p', value: '<prompt>', on: ['run'], help: 'run this prompt without a conversation; - reads stdin' },
-  yes: { short: 'y', on: ['run'], help: 'approve every tool call that would ask; deny rules still hold' },
+  print: { short: 'p', value: '<prompt>', on: RUN, help: 'run this prompt without a conversation; - reads stdin' },
+  yes: { short: 'y', on: RUN, help: 'approve every tool call that would ask; deny rules still hold' },
   continue: { short: 'c', on: ['run'], help: 'go on with the last session of this directory' },
   resume: { short: 'r', value: '<id>', on: ['run'], help: 'go on with this session, from anywhere' },
   'fork-session': { on: ['run'], help: 'with the two above: as a new session, the old one stays as it is' },
-  'output-format': { value: `<${FORMATS}>`, on: ['run'], help: 'default: text at a terminal, json elsewhere' },
+  'output-format': { value: `<${FORMATS}>`, on: RUN, help: 'default: text at a terminal, json elsewhere' },
   json: { on: ['*'], help: 'the same as --output-format json' },
-  model: { value: '<name>', on: ['run'], help: 'model to call' },
-  'max-turns': { value: '<n>', on: ['run'], help: 'model calls of one prompt at most (default 250)' },
-  'append-system-prompt': { value: '<text>', on: ['run'], help: 'add this to the system prompt' },
-  settings: { value: '<file>', on: ['run', 'config', 'memory'], help: 'settings that weigh more than all others' },
-  record: { value: '<file>', on: ['run'], help: 'keep the replies; --model replay:<file> plays them' },
+  model: { value: '<name>', on: RUN, help: 'model to call' },
+  'max-turns': { value: '<n>', on: RUN, help: 'model calls of one prompt at most (default 250)' },
+  'append-system-prompt': { value: '<text>', on: RUN, help: 'add this to the system prompt' },
+  settings: { value: '<file>', on: [...RUN, 'config', 'memory'], help: 'settings that weigh more than all others' },
+  record: { value: '<file>', on: RUN, help: 'keep the replies; --model replay:<file> plays them' },
+  step: { on: RUN, help: 'stop before each service; commands come on stdin (h lists them)' },
+  at: { value: '<k>', on: ['replay', 'fork'], help: 'the transition, numbered as by agent trace' },
+  format: { value: '<format>', on: ['graph'], help: 'mermaid (default), dot, svg or json' },
+  session: { value: '<id>', on: ['graph'], help: 'mark what this session visited, and how often' },
+  'no-open': { on: ['inspect'], help: 'print the address, open no browser' },
+  list: { on: ['trust'], help: 'show the directories that are trusted' },
+  remove: { on: ['trust'], help: 'trust the directory no longer' },
   debug: { on: ['*'], help: 'diagnostics on stderr' },
   all: { on: ['sessions'], help: 'sessions of every directory' },
   version: { short: 'v', on: ['*'], help: 'print the version' },
@@ -36,8 +46,14 @@ export type FlagName = keyof typeof FLAGS
 export const COMMANDS: Record<string, string> = {
   'sessions [show|export|rm <id>]': 'list, show, export or remove sessions (--all, --json)',
   config: 'show each effective setting and where it comes from (--json)',
+  'trust [<dir>]': 'let settings of this directory allow, run and set things (--list, --remove)',
   skills: 'list skills, where they come from and what is wrong with them (--json)',
   'memory [show|rm|consolidate]': 'list, show, remove or merge the long-term memories (--json)',
+  graph: 'draw the statechart (--format, --session)',
+  'trace <id>': 'list the transitions of a session (--json)',
+  'replay <id>': 'show state and conversation after one (--at, --json)',
+  'fork <id>': 'go on from one in a new session (--at, -p, --json)',
+  'inspect [<id>]': 'look at a session in the browser, also while it runs',
   demo: 'mend a small broken project with a recorded model; no key needed',
 }
 

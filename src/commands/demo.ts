@@ -8,7 +8,8 @@ import { dirname, join } from 'node:path'
 import embedded from '../../demo/embedded.json' with { type: 'json' }
 import type { CommonArgs, RunArgs } from '../cli/args.ts'
 import { runPrompt } from '../run/run.ts'
-import { createReplayModel, parseRecording } from '../services/model/recording.ts'
+import { parseRecording } from '../services/model/recording.ts'
+import { createReplayModel } from '../services/model/replay.ts'
 import type { Progress } from '../services/ports.ts'
 import { describeCall, duration } from '../services/text.ts'
 
@@ -36,6 +37,7 @@ export async function demo(common: CommonArgs): Promise<number> {
     maxTurns: null,
     appendSystemPrompt: null,
     record: null,
+    step: false,
   }
   const ended = await runPrompt({ ...common, cwd: directory, format: asked }, args, {
     source: { kind: 'given', model: createReplayModel(recording.value, () => {}) },

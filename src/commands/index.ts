@@ -19,6 +19,12 @@ export async function runCommand(command: Command): Promise<number> {
       const { configCommand } = await import('./config.ts')
       return configCommand({ json: command.common.format === 'json', settings: command.common.settings }, { home, cwd })
     }
+    case 'trust': {
+      const { trustCommand } = await import('./trust.ts')
+      const { common, input, flags } = command
+      const { list, remove } = flags
+      return trustCommand({ json: common.format === 'json', input, list, remove }, { home, cwd })
+    }
     case 'skills': {
       const { skillsCommand } = await import('./skills.ts')
       return skillsCommand({ json: command.common.format === 'json', input: command.input }, { home, cwd })
@@ -27,6 +33,14 @@ export async function runCommand(command: Command): Promise<number> {
       const { memoryCommand } = await import('./memory.ts')
       const { common, input } = command
       return memoryCommand({ json: common.format === 'json', input, settings: common.settings }, { home, cwd })
+    }
+    case 'graph':
+    case 'trace':
+    case 'replay':
+    case 'fork':
+    case 'inspect': {
+      const { runLooking } = await import('./runLooking.ts')
+      return runLooking(command, home, cwd)
     }
     case 'demo': {
       const { demo } = await import('./demo.ts')

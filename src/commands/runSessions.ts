@@ -6,8 +6,8 @@ import { type SessionsArgs, sessionsCommand } from './sessions.ts'
 type Command = Extract<Asked, { kind: 'command' }>
 
 /** @returns the exit code */
-export async function runSessions({ input, common, all }: Command, home: string, cwd: string): Promise<number> {
-  const args = sessionsArgs(input, common.format === 'json', all)
+export async function runSessions({ input, common, flags }: Command, home: string, cwd: string): Promise<number> {
+  const args = sessionsArgs(input, common.format === 'json', flags.all)
   if (typeof args === 'string') {
     process.stderr.write(`agent: ${args}\n`)
     return 2

@@ -2,7 +2,8 @@
 import { homedir } from 'node:os'
 import type { CommonArgs, RunArgs } from '../cli/args.ts'
 import type { Model } from '../services/model/index.ts'
-import type { Observe, Result, StorePort } from '../services/ports.ts'
+import type { AskPerson, Observe, Result, StorePort } from '../services/ports.ts'
+import type { StepPort } from '../services/stepPorts.ts'
 import { createStore } from '../services/store/index.ts'
 import { endAllGroups } from '../services/tools/bash.ts'
 import { agentHome, workingDirectory } from './directory.ts'
@@ -22,11 +23,13 @@ export async function compose(
   args: RunArgs,
   source: ModelSource,
   observe: Observe,
+  step: StepPort | null,
+  ask: AskPerson | null,
 ): Promise<Result<Composed>> {
   const warn = (message: string): void => observe({ type: 'warning', message })
   const place = await workingDirectory(common.cwd)
   // A session that goes on brings its own directory, so a lost one of the shell does not matter then.
-  if (!place.ok && (common.cwd !== null || args.session.kind !== 'resume')) return place
+  if (!place.ok && (common.cwd !== null || !namesSession(args))) return place
   const here = place.ok ? place.value : homedir()
   const settings = await settingsFor(here, common)
   if (!settings.ok) return settings
@@ -40,12 +43,16 @@ export async function compose(
   const session = await holdSession(store, args, here)
   if (!session.ok) return closing(store, session)
   const grounds = { common, args, here, settings: settings.value, session: session.value, store, model: model.value }
-  const parts = await assemble({ ...grounds, observe })
+  const parts = await assemble({ ...grounds, observe, step, ask })
   if (!parts.ok) {
     await session.value.journal.release()
     return closing(store, parts)
   }
   return { ok: true, value: { ...parts.value, close: () => closeAll(parts.value, store, model.value) } }
+}
+
+function namesSession({ session }: RunArgs): boolean {
+  return session.kind === 'resume' || session.kind === 'fork'
 }
 
 async function holdSession(store: StorePort, args: RunArgs, here: string): Promise<Result<RunSession>> {

@@ -4,7 +4,8 @@ import type { RunArgs } from '../cli/args.ts'
 import { createModel, type Model } from '../services/model/index.ts'
 import { checkBaseUrl } from '../services/model/key.ts'
 import { recordModel } from '../services/model/recorder.ts'
-import { createReplayModel, parseRecording } from '../services/model/recording.ts'
+import { parseRecording } from '../services/model/recording.ts'
+import { createReplayModel, recordedModel } from '../services/model/replay.ts'
 import type { Result } from '../services/ports.ts'
 import type { Settings } from '../services/settings/index.ts'
 import { credentials } from './credentials.ts'
@@ -23,7 +24,7 @@ export function openModel(
 ): Result<Model> {
   const model = modelOf(source, args, settings, warn)
   if (!model.ok || args.record === null) return model
-  return recordModel(model.value, args.record)
+  return recordModel(model.value, args.record, warn)
 }
 
 function modelOf(
@@ -57,7 +58,9 @@ function openReplay(file: string, warn: (message: string) => void): Result<Model
   }
   const calls = parseRecording(text)
   if (!calls.ok) return { ok: false, message: `${named} cannot be played. ${calls.message}` }
-  const differs = (call: number): void =>
-    warn(`Request ${call} is not the recorded one; its recorded reply is played all the same.`)
-  return { ok: true, value: createReplayModel(calls.value, differs) }
+  const differs = (call: number, how: string): void =>
+    warn(`Request ${call} differs from the recorded one in ${how}; the recorded reply is played all the same.`)
+  // Limits, budget and prices are those of the model that was recorded: so the run decides as that one did.
+  const name = recordedModel(calls.value) ?? 'recorded'
+  return { ok: true, value: { ...createReplayModel(calls.value, differs), name } }
 }

@@ -7,12 +7,14 @@ import { createContext } from '../services/context/index.ts'
 import type { Model } from '../services/model/index.ts'
 import { budgetOf, DEFAULT_MODEL, maxOutputOf } from '../services/model/prices.ts'
 import { createPermissions } from '../services/permissions/index.ts'
-import type { Observe, Result, RunTask, StorePort } from '../services/ports.ts'
+import type { AskPerson, Observe, Result, RunTask, StorePort } from '../services/ports.ts'
 import type { RunParts } from '../services/provide/deps.ts'
 import { createSubagents, type Subagents } from '../services/provide/subagent.ts'
 import { type LoadedSettings, loadSettings, type Settings } from '../services/settings/index.ts'
+import { keepRules } from '../services/settings/keepRules.ts'
 import { isTrusted } from '../services/settings/trust.ts'
 import { createSkills } from '../services/skills/index.ts'
+import type { StepPort } from '../services/stepPorts.ts'
 import { compactTool } from '../services/tools/compact.ts'
 import { seenBefore } from '../services/tools/files/seenBefore.ts'
 import { loadSkillTool } from '../services/tools/loadSkill.ts'
@@ -39,6 +41,10 @@ export interface Grounds {
   store: StorePort
   model: Model
   observe: Observe
+  /** Stops the run before each service; null where it does not stop. */
+  step: StepPort | null
+  /** Someone to ask before a tool runs; null in headless runs. */
+  ask: AskPerson | null
 }
 
 export interface Parts {
@@ -76,7 +82,7 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
   if (!applied.ok) return applied
   const { settings, warnings } = applied.value
   for (const message of [...warnings, ...session.warnings]) warn(message)
-  const name = args.model ?? settings.model ?? DEFAULT_MODEL
+  const name = model.name ?? args.model ?? settings.model ?? DEFAULT_MODEL
   const home = homedir()
   const place = { cwd, home, agentHome: agentHome(process.env), trusted: isTrusted(agentHome(process.env), cwd) }
   const skills = createSkills({ ...place, warn })
@@ -86,6 +92,8 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
     yes: args.yes,
     readable: skills.directories(),
     rules: settings.permissions,
+    ask: grounds.ask,
+    keep: (rules) => keepRules(place.agentHome, rules),
     warn,
   })
   if (!permissions.ok) return permissions
@@ -123,6 +131,7 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
     permissions: permissions.value,
     outputs: createTaskOutputs(cwd),
     ...(memory && { memory }),
+    ...(grounds.step && { step: grounds.step }),
     observe,
   })
   const subagents = createSubagents({

@@ -11,7 +11,10 @@ const EMPTY_PROMPT = 'The prompt is empty: say what to do, as in agent -p "fix t
 export async function readPrompt(args: RunArgs): Promise<Result<Prompt>> {
   switch (args.prompt.kind) {
     case 'argument':
-      return isBlank(args.prompt.text) ? { ok: false, message: EMPTY_PROMPT } : withPiped(args.prompt.text)
+      if (isBlank(args.prompt.text)) return { ok: false, message: EMPTY_PROMPT }
+      // With --step what is piped are commands.
+      if (args.step) return { ok: true, value: { kind: 'prompt', text: args.prompt.text, extra: null } }
+      return withPiped(args.prompt.text)
     case 'stdin':
       return fromStdin()
     case 'none':

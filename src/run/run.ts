@@ -6,12 +6,15 @@ import type { StateName } from '../machines/journal.ts'
 import { createOutput, type Output } from '../services/output/index.ts'
 import type { Observe, RunResult } from '../services/ports.ts'
 import { createRecorder } from '../services/provide/recorder.ts'
+import { createPosition } from '../services/provide/stepping.ts'
 import { provideServices } from '../services/provide.ts'
 import { type Composed, compose } from './compose.ts'
 import type { ModelSource } from './model.ts'
+import { personToAsk } from './person.ts'
 import { type Prompt, readPrompt } from './prompt.ts'
 import { nothingStarted, notYetStarted, resultOf, stoppedHere } from './result.ts'
 import { catchSignals, type Stopping } from './signals.ts'
+import type { RunStepper } from './step.ts'
 
 /** What a caller may put in the place of the usual. */
 export interface RunOptions {
@@ -41,11 +44,14 @@ export async function runPrompt(common: CommonArgs, args: RunArgs, options: RunO
   if (prompt === null) return stopBefore(output, args, stopping)
   if (!prompt.ok) return refuse(output, args, prompt.message)
   const source = options.source ?? { kind: 'server' }
+  const stepper = args.step ? (await import('./step.ts')).openStepper(output) : null
   // What it holds by then ends with the process.
-  const composed = await stopping.unlessAsked(compose(common, args, source, observe))
+  const composed = await stopping.unlessAsked(
+    compose(common, args, source, observe, stepper, personToAsk(output, common, args)),
+  )
   if (composed === null) return stopBefore(output, args, stopping)
   if (!composed.ok) return refuse(output, args, composed.message)
-  return runMachine(composed.value, prompt.value, output, stopping)
+  return runMachine(composed.value, prompt.value, { output, stopping, stepper })
 }
 
 export function openOutput(common: CommonArgs, onClosed: () => void): Output {
@@ -74,31 +80,50 @@ async function stopBefore(output: Output, args: RunArgs, stopping: Stopping): Pr
   return { code: stopping.exitCode() ?? 1, session_id: null }
 }
 
+/** What is around the machine: where it is seen, what ends it, and what stops it between two services. */
+interface Around {
+  output: Output
+  stopping: Stopping
+  stepper: RunStepper | null
+}
+
 function idOf(args: RunArgs): string {
   return args.session.kind === 'resume' ? args.session.id : ''
 }
 
-async function runMachine(run: Composed, prompt: Prompt, output: Output, stopping: Stopping): Promise<RunEnd> {
+async function runMachine(run: Composed, prompt: Prompt, { output, stopping, stepper }: Around): Promise<RunEnd> {
   const { observe } = run.deps
   const { session_id, conversation: before } = run.session
   const began = performance.now()
   const recorder = createRecorder(run.session.journal, (message) => observe({ type: 'warning', message }))
   if (run.session.inherited.length > 0) await recorder.write(run.session.inherited, before)
+  const taken = stepper === null ? 0 : (await import('./step.ts')).transitionsBefore(run.session.entries)
+  const position = createPosition(taken, () => actor.getSnapshot())
   const machine = provideServices({
     ...run.deps,
+    position,
     recorder,
     begin: prompt.kind === 'resume' ? prompt : { kind: 'prompt', text: prompt.text, extra: prompt.extra },
     state: () => actor.getSnapshot().value as StateName,
     now: () => performance.now(),
   })
-  const actor = createActor(machine, { input: { conversation: before } })
+  const actor = createActor(machine, {
+    input: { conversation: before },
+    ...(stepper && { inspect: position.inspect }),
+  })
+  const interrupt = (reason: string): void => {
+    stepper?.release()
+    actor.send({ type: 'interrupt', reason })
+  }
+  stepper?.whenQuit(interrupt)
   const resultNow = (conversation: Conversation): RunResult => {
     // Stopped before the turn was recorded: what the conversation ends with is an earlier one.
     if (conversation === before) return notYetStarted(stopping.reason() ?? '', session_id)
     const fault = actor.getSnapshot().context.storeFault ?? recorder.fault()
     const duration_ms = performance.now() - began
     const lost = run.subagents.lost()
-    return resultOf({ conversation, session_id, duration_ms, cost: run.spent(), lost, storeFault: fault })
+    const result = resultOf({ conversation, session_id, duration_ms, cost: run.spent(), lost, storeFault: fault })
+    return { ...result, ...run.session.forked }
   }
   stopping.lastly({
     atOnce: () => output.stop(),
@@ -109,7 +134,7 @@ async function runMachine(run: Composed, prompt: Prompt, output: Output, stoppin
   const { cwd, model } = run.deps.session
   observe({ type: 'started', session_id, cwd, model, tools: run.deps.tools.specs().map((tool) => tool.name) })
   actor.start()
-  stopping.whenAsked((reason) => actor.send({ type: 'interrupt', reason }))
+  stopping.whenAsked(interrupt)
   const ended = await waitFor(actor, (snapshot) => snapshot.status !== 'active', { timeout: Number.POSITIVE_INFINITY })
   const { context } = ended
   await run.close()
@@ -119,7 +144,7 @@ async function runMachine(run: Composed, prompt: Prompt, output: Output, stoppin
   }
   const result = resultNow(context.conversation)
   await output.finish(result)
-  return { code: codeOf(result, output, stopping), session_id }
+  return { code: stepper?.hasQuit() ? 0 : codeOf(result, output, stopping), session_id }
 }
 
 /** A signal that came when all was done changes nothing. */

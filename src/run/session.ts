@@ -15,10 +15,21 @@ export interface RunSession {
   warnings: string[]
   /** A fork's inherited entries, still to be written into its own journal. */
   inherited: NewEntry[]
+  /** Where `agent fork` cut its source. */
+  forked?: Forked
 }
 
+/** `at` is a transition of the source, as replay numbers them. */
+export interface Forked {
+  forked_from: string
+  at: number
+}
+
+/** What of a session goes on: itself, a copy of all of it, or of its beginning (the number of a transition as typed). */
+type Part = { kind: 'itself' } | { kind: 'copy' } | { kind: 'beginning'; at: string | null }
+
 /** A session that is to go on, named but not yet held. */
-export type Found = { kind: 'new' } | { kind: 'old'; session_id: string; fork: boolean }
+export type Found = { kind: 'new' } | { kind: 'old'; session_id: string; part: Part }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -35,17 +46,24 @@ export async function findSession(store: StorePort, choice: SessionChoice, cwd: 
       if (head === null) {
         return { ok: false, message: `There is no session to continue in ${cwd}; run without --continue.` }
       }
-      return { ok: true, value: { kind: 'old', session_id: head.session_id, fork: choice.fork } }
+      return { ok: true, value: { kind: 'old', session_id: head.session_id, part: partOf(choice) } }
     }
-    case 'resume': {
-      const { id, fork } = choice
-      if (UUID.test(id)) return { ok: true, value: { kind: 'old', session_id: id, fork } }
+    case 'resume':
+    case 'fork': {
+      const { id } = choice
+      const part = partOf(choice)
+      if (UUID.test(id)) return { ok: true, value: { kind: 'old', session_id: id, part } }
       const ids = id === '' ? [] : await store.find(id)
       const [only] = ids
       if (only === undefined || ids.length > 1) return { ok: false, message: unknownId(id, ids) }
-      return { ok: true, value: { kind: 'old', session_id: only, fork } }
+      return { ok: true, value: { kind: 'old', session_id: only, part } }
     }
   }
+}
+
+function partOf(choice: Exclude<SessionChoice, { kind: 'new' }>): Part {
+  if (choice.kind === 'fork') return { kind: 'beginning', at: choice.at }
+  return choice.fork ? { kind: 'copy' } : { kind: 'itself' }
 }
 
 function unknownId(id: string, ids: string[]): string {
@@ -57,9 +75,10 @@ function unknownId(id: string, ids: string[]): string {
 /** Takes the session's hold and reads it, or begins a new one. */
 export async function openSession(store: StorePort, found: Found): Promise<Result<RunSession>> {
   if (found.kind === 'new') return openNew(store, EMPTY, [], [])
-  if (found.fork) {
+  if (found.part.kind !== 'itself') {
     const source = await store.load(found.session_id)
-    return source === null ? { ok: false, message: unknownId(found.session_id, []) } : openFork(store, source)
+    if (source === null) return { ok: false, message: unknownId(found.session_id, []) }
+    return found.part.kind === 'copy' ? openFork(store, source) : openForkAt(store, source, found.part.at)
   }
   const held = await store.hold(found.session_id)
   if (!held.ok) return held
@@ -84,16 +103,34 @@ export async function openSession(store: StorePort, found: Found): Promise<Resul
 }
 
 /** A fork begins with its own `opened` record and the other records of its source. */
-function openFork(store: StorePort, source: LoadedSession): Promise<Result<RunSession>> {
+function openFork(store: StorePort, { head, entries, warnings }: LoadedSession): Promise<Result<RunSession>> {
   const session_id = randomUUID()
-  const inherited = source.entries.map(({ in: state, record }): NewEntry => {
+  const inherited = entries.map(({ in: state, record }): NewEntry => {
     if (record.type !== 'opened') return { in: state, record }
     const { parent: _, ...opened } = record
-    const forked_from = { session_id: source.head.session_id, at: source.entries.length }
+    const forked_from = { session_id: head.session_id, at: entries.length }
     return { in: state, record: { ...opened, session_id, forked_from } }
   })
   const conversation = fold(inherited.map((entry) => entry.record))
-  return openNew(store, conversation, inherited, source.warnings, session_id, source.entries)
+  return openNew(store, conversation, inherited, warnings, session_id, entries)
+}
+
+/** The same with the records that the machine had taken after one of its transitions. */
+async function openForkAt(store: StorePort, source: LoadedSession, typed: string | null): Promise<Result<RunSession>> {
+  const { replay } = await import('../machines/replay.ts')
+  const { transitions } = replay(source.entries)
+  const of = transitions.length
+  const at = typed === null ? of : Number(/^\d{1,9}$/.test(typed) ? typed : Number.NaN)
+  const last = transitions[at - 1]
+  if (last === undefined) return { ok: false, message: noTransition(typed ?? '0', of, source.head.session_id) }
+  const forked = await openFork(store, { ...source, entries: source.entries.slice(0, last.records) })
+  if (!forked.ok) return forked
+  return { ok: true, value: { ...forked.value, forked: { forked_from: source.head.session_id, at } } }
+}
+
+function noTransition(typed: string, of: number, id: string): string {
+  if (of === 0) return `Session ${id} has no transition that could be gone on from.`
+  return `--at is the number of a transition, from 1 to ${of}, not ${JSON.stringify(typed)}: agent trace ${id} lists them.`
 }
 
 async function openNew(

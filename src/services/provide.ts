@@ -30,20 +30,28 @@ import { persist } from './provide/persist.ts'
 import { recall } from './provide/recall.ts'
 import { remember } from './provide/remember.ts'
 import { runTools } from './provide/runTools.ts'
+import { type Starting, stopBefore } from './provide/stepping.ts'
 import { trim } from './provide/trim.ts'
+
+type Work<Output, Input> = (deps: RunDeps, input: Input, signal: AbortSignal) => Promise<Output>
 
 /** @returns the statechart with real services under its invokes. */
 export function provideServices(deps: RunDeps) {
+  const actor = <Output, Input>(start: Starting<Input>, work: Work<Output, Input>) =>
+    fromPromise<Output, Input>(async ({ input, signal }) => {
+      if (deps.step !== undefined) await stopBefore(deps, start(input), signal)
+      return work(deps, input, signal)
+    })
   return agentMachine.provide({
     actors: {
-      loadContext: fromPromise<LoadOutcome, LoadInput>(({ input }) => loadContext(deps, input)),
-      recall: fromPromise<RecallOutcome, RecallInput>(({ input, signal }) => recall(deps, input, signal)),
-      remember: fromPromise<RememberOutcome, RememberInput>(({ input, signal }) => remember(deps, input, signal)),
-      persist: fromPromise<PersistOutcome, PersistInput>(({ input }) => persist(deps, input)),
-      callModel: fromPromise<CallOutcome, CallInput>(({ input, signal }) => callModel(deps, input, signal)),
-      trim: fromPromise<TrimOutcome, TrimInput>(({ input, signal }) => trim(deps, input, signal)),
-      compact: fromPromise<CompactOutcome, CompactInput>(({ input, signal }) => compact(deps, input, signal)),
-      runTools: fromPromise<ToolsOutcome, ToolsInput>(({ input, signal }) => runTools(deps, input, signal)),
+      loadContext: actor<LoadOutcome, LoadInput>((input) => ({ service: 'loadContext', input }), loadContext),
+      recall: actor<RecallOutcome, RecallInput>((input) => ({ service: 'recall', input }), recall),
+      remember: actor<RememberOutcome, RememberInput>((input) => ({ service: 'remember', input }), remember),
+      persist: actor<PersistOutcome, PersistInput>((input) => ({ service: 'persist', input }), persist),
+      callModel: actor<CallOutcome, CallInput>((input) => ({ service: 'callModel', input }), callModel),
+      trim: actor<TrimOutcome, TrimInput>((input) => ({ service: 'trim', input }), trim),
+      compact: actor<CompactOutcome, CompactInput>((input) => ({ service: 'compact', input }), compact),
+      runTools: actor<ToolsOutcome, ToolsInput>((input) => ({ service: 'runTools', input }), runTools),
     },
   })
 }

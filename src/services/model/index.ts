@@ -27,6 +27,8 @@ export interface ModelOptions {
 }
 
 export interface Model extends ModelPort {
+  /** What this model is called, where it answers for one of that name whatever was asked for. */
+  name?: string
   /** Starts loading the SDK, so that it is there when the first call comes. */
   prepare(): void
   /** Ends the connections kept for later calls; a later call opens new ones. */

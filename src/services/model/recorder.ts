@@ -1,29 +1,51 @@
-/** `--record <file>`: keeps each reply of the model as a line that `--model replay:<file>` can play. */
+/** `--record <file>`: keeps what each call of the model came to as a line that `--model replay:<file>` can play. */
 import { appendFileSync, closeSync, openSync } from 'node:fs'
-import type { ModelPort, Result } from '../ports.ts'
+import type { ModelOutcome, ModelPort, ModelRequest, Result } from '../ports.ts'
 import type { Model } from './index.ts'
-import { type RecordedCall, requestHash } from './recording.ts'
+import { describeRequest, type RecordedCall, requestHash } from './recording.ts'
 
 /**
  * @param file made anew, readable by nobody else; its directory must exist
- * @returns the model, its whole replies written down in the order in which they came
+ * @param warn told once where the file cannot be written any more; the run goes on without
+ * @returns the model, its outcomes written down in the order in which they came: a replay needs the failures too
  */
-export function recordModel(model: Model, file: string): Result<Model> {
+export function recordModel(model: Model, file: string, warn: (message: string) => void): Result<Model> {
+  let isBroken = false
+
   try {
     closeSync(openSync(file, 'w', 0o600))
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    return { ok: false, message: `--record ${JSON.stringify(file)} cannot be written: ${reason}.` }
+    return { ok: false, message: `--record ${JSON.stringify(file)} cannot be written: ${reasonOf(error)}.` }
+  }
+  const note = (line: string): void => {
+    try {
+      appendFileSync(file, line)
+    } catch (error) {
+      isBroken = true
+      warn(`The recording ${JSON.stringify(file)} ends here, it cannot be written: ${reasonOf(error)}.`)
+    }
   }
   const call: ModelPort['call'] = async (request, how) => {
     const outcome = await model.call(request, how)
-    if (outcome.kind === 'replied') {
-      const { id, model: name, content, stop_reason, usage, measured } = outcome.record
-      const reply = { id, model: name, content, stop_reason, ...(measured && { usage }) }
-      const line: RecordedCall = { request_hash: requestHash(request), reply }
-      appendFileSync(file, `${JSON.stringify(line)}\n`)
-    }
+    if (!isBroken) note(`${JSON.stringify(lineOf(request, outcome))}\n`)
     return outcome
   }
   return { ok: true, value: { ...model, call } }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function lineOf(request: ModelRequest, outcome: ModelOutcome): RecordedCall {
+  const asked = { request_hash: requestHash(request), request: describeRequest(request) }
+  if (outcome.kind === 'callFailed') {
+    const { type: _, ms: __, ...failure } = outcome.record
+    return { ...asked, failure }
+  }
+  const { id, model, content, stop_reason, usage, measured, incomplete } = outcome.record
+  return {
+    ...asked,
+    reply: { id, model, content, stop_reason, ...(measured && { usage }), ...(incomplete && { incomplete }) },
+  }
 }

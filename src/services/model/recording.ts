@@ -1,12 +1,13 @@
 /**
- * Recorded model replies: one JSON object a line, `{"request_hash"?: string, "reply": <message of the Messages API>}`.
- * `createReplayModel` plays them, one a call in their order, against real tools.
+ * Recorded model replies: one JSON object a line. `createReplayModel` plays them against real tools.
+ *
+ *     {"request_hash"?: string, "request"?: RecordedRequest, "reply": <message of the Messages API>}
+ *     {"request_hash"?: string, "request"?: RecordedRequest, "failure": {reason, message, status?}}
  */
 import { createHash } from 'node:crypto'
-import type { ReplyRecord } from '../../machines/journal.ts'
-import type { AssistantBlock } from '../../machines/messages.ts'
+import type { CallFailedRecord, Incomplete, ReplyRecord } from '../../machines/journal.ts'
+import type { AssistantBlock, UserBlock } from '../../machines/messages.ts'
 import type { ModelRequest, Result } from '../ports.ts'
-import type { Model } from './index.ts'
 
 /** A message as the API gives it; fields that a server may leave out are optional. */
 export interface RecordedReply {
@@ -15,16 +16,54 @@ export interface RecordedReply {
   content: AssistantBlock[]
   stop_reason: string | null
   usage?: Partial<ReplyRecord['usage']>
+  /** Why none of its calls ran. */
+  incomplete?: Incomplete
 }
 
-export interface RecordedCall {
-  request_hash?: string
-  reply: RecordedReply
+export type RecordedFailure = Omit<CallFailedRecord, 'type' | 'ms'>
+
+/** What a request was, as far as a replay must know it: hashes, since its text may be secret. */
+export interface RecordedRequest {
+  /** The name of the model that was called. */
+  model: string
+  /** Hash of the tools' names: tells the conversation, subagents and side calls apart in any directory. */
+  kind: string
+  /** Hash of the first user message: tells the conversations of one kind apart. */
+  lane: string
+  system: string
+  tools: string
+  messages: string
+  /** Everything else: `max_tokens`, `tool_choice`. */
+  rest: string
 }
+
+export type RecordedCall = { request_hash?: string; request?: RecordedRequest } & (
+  | { reply: RecordedReply }
+  | { failure: RecordedFailure }
+)
 
 /** @returns what names a request in a recording: a hash over what is sent but the model's name and the cache marks */
-export function requestHash({ model: _, ...request }: ModelRequest): string {
-  const text = JSON.stringify(request, (key, value: unknown) => (key === 'cache_control' ? undefined : value))
+export function requestHash({ model: _, output_config: __, ...request }: ModelRequest): string {
+  return hashOf(request)
+}
+
+/** @returns the request's hashes, part by part */
+export function describeRequest(request: ModelRequest): RecordedRequest {
+  const { model, system, tools, messages, output_config: _, ...rest } = request
+  return {
+    model,
+    kind: hashOf(tools.map(({ name }) => name)),
+    lane: hashOf((messages[0]?.content as UserBlock[] | undefined)?.filter((block) => block.type === 'text') ?? []),
+    system: hashOf(system),
+    tools: hashOf(tools),
+    messages: hashOf(messages),
+    rest: hashOf(rest),
+  }
+}
+
+/** Which server is asked decides on `output_config`, so it is no part of what is compared. */
+function hashOf(value: unknown): string {
+  const text = JSON.stringify(value, (key, part: unknown) => (key === 'cache_control' ? undefined : part))
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
@@ -43,53 +82,11 @@ export function parseRecording(text: string): Result<RecordedCall[]> {
 
 function parseLine(line: string): RecordedCall | null {
   try {
-    const value = JSON.parse(line) as Partial<RecordedCall> | null
-    return Array.isArray(value?.reply?.content) ? (value as RecordedCall) : null
+    const value = JSON.parse(line) as { reply?: Partial<RecordedReply>; failure?: Partial<RecordedFailure> } | null
+    const isReply = Array.isArray(value?.reply?.content)
+    const isFailure = typeof value?.failure?.message === 'string'
+    return isReply || isFailure ? (value as RecordedCall) : null
   } catch {
     return null
-  }
-}
-
-/**
- * @param differs told once for each call whose request is not the recorded one (counted from 1)
- * @returns a model that answers from the recording, and with an error when it is at its end
- */
-export function createReplayModel(calls: RecordedCall[], differs: (call: number) => void): Model {
-  let next = 0
-  return {
-    prepare: () => {},
-    close: () => {},
-    call: async (request, { signal, observe }) => {
-      signal.throwIfAborted()
-      const recorded = calls[next]
-      if (recorded === undefined) {
-        const message = `The recording holds ${calls.length} replies and all of them were played.`
-        return { kind: 'callFailed', record: { type: 'callFailed', reason: 'api_error', message, ms: 0 } }
-      }
-      next++
-      if (recorded.request_hash !== undefined && recorded.request_hash !== requestHash(request)) differs(next)
-      const record = recordOf(recorded.reply, next)
-      for (const block of record.content) if (block.type === 'text') observe({ type: 'text', text: block.text })
-      return { kind: 'replied', record }
-    },
-  }
-}
-
-function recordOf(reply: RecordedReply, n: number): ReplyRecord {
-  const { usage } = reply
-  return {
-    type: 'reply',
-    id: reply.id ?? `recorded_${n}`,
-    model: reply.model ?? 'recorded',
-    content: reply.content,
-    stop_reason: reply.stop_reason,
-    usage: {
-      input_tokens: usage?.input_tokens ?? 0,
-      output_tokens: usage?.output_tokens ?? 0,
-      cache_creation_input_tokens: usage?.cache_creation_input_tokens ?? 0,
-      cache_read_input_tokens: usage?.cache_read_input_tokens ?? 0,
-    },
-    measured: usage?.input_tokens !== undefined,
-    ms: 0,
   }
 }

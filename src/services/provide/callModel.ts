@@ -3,26 +3,30 @@ import type { Conversation } from '../../machines/conversation.ts'
 import type { CallInput, CallOutcome, Report } from '../../machines/outcomes.ts'
 import { requestMessages, withCacheMarks } from '../../machines/request.ts'
 import { withUniqueIds } from '../../machines/uniqueIds.ts'
-import type { RequestContext } from '../ports.ts'
+import type { ModelRequest, RequestContext } from '../ports.ts'
 import type { RunDeps } from './deps.ts'
 
 export async function callModel(deps: RunDeps, input: CallInput, signal: AbortSignal): Promise<CallOutcome> {
   const { conversation, report } = input
   const context = await currentContext(deps, conversation, report)
-  const outcome = await deps.model.call(
-    {
-      model: deps.session.model,
-      max_tokens: deps.maxOutputTokens,
-      system: context.system,
-      tools: context.tools,
-      messages: withCacheMarks(requestMessages(conversation)),
-    },
-    { signal, observe: deps.observe },
-  )
+  const outcome = await deps.model.call(requestOf(deps, context, conversation), { signal, observe: deps.observe })
   if (outcome.kind === 'callFailed') return outcome
   const record = withUniqueIds(outcome.record, conversation.messages)
   deps.observe({ type: 'reply', record, parent_tool_use_id: deps.session.parent?.tool_use_id ?? null })
   return { kind: 'replied', record }
+}
+
+/** @returns the request that asks for the next reply */
+export function requestOf(deps: RunDeps, context: RequestContext, conversation: Conversation): ModelRequest {
+  return { ...baseOf(deps, context), messages: withCacheMarks(requestMessages(conversation)) }
+}
+
+/** @returns what all requests of the run have in common */
+export function baseOf(
+  deps: RunDeps,
+  { system, tools }: RequestContext,
+): Pick<ModelRequest, 'model' | 'max_tokens' | 'system' | 'tools'> {
+  return { model: deps.session.model, max_tokens: deps.maxOutputTokens, system, tools }
 }
 
 /** Reads system and tools from the real state and records them where they are not what the last call used. */

@@ -7,17 +7,17 @@ import type { CompactedRecord, SavedResult } from '../../machines/journal.ts'
 import type { Wanted } from '../../machines/layers/results.ts'
 import type { CompactInput, CompactOutcome } from '../../machines/outcomes.ts'
 import { summarised } from '../../machines/request.ts'
-import { currentContext } from './callModel.ts'
+import { baseOf, currentContext } from './callModel.ts'
 import type { RunDeps } from './deps.ts'
-import { summarise } from './summarise.ts'
+import { type Subject, summarise } from './summarise.ts'
 
 export async function compact(deps: RunDeps, input: CompactInput, signal: AbortSignal): Promise<CompactOutcome> {
   const { conversation, trigger, report } = input
-  const { system, tools } = await currentContext(deps, conversation, report)
+  const base = baseOf(deps, await currentContext(deps, conversation, report))
   const began = deps.now()
-  const { kept, shorten } = trigger === 'emergency' ? planEmergency(conversation) : { kept: 0, shorten: [] }
-  const base = { model: deps.session.model, max_tokens: deps.maxOutputTokens, system, tools }
-  const summary = await summarise(deps, base, { conversation, kept, focus: focusOf(conversation) }, signal)
+  const { subject, shorten } = subjectOf(input)
+  const { kept } = subject
+  const summary = await summarise(deps, base, subject, signal)
   const { usage } = summary
   if (summary.kind === 'useless') {
     const message = `The conversation could not be compacted: ${summary.why} It is unchanged; resume the session to try again.`
@@ -31,13 +31,22 @@ export async function compact(deps: RunDeps, input: CompactInput, signal: AbortS
     kept,
     ...(shorten.length > 0 && { shortened: await putAway(deps, shorten) }),
     transcript: await writeTranscript(deps, conversation),
-    before_tokens: trigger === 'budget' ? conversation.gauge : nextInput(conversation),
+    before_tokens: conversation.gauge,
     usage,
     ms: deps.now() - began,
   }
   signal.throwIfAborted()
   announce(deps, conversation, record)
   return { kind: 'compacted', record }
+}
+
+/** @returns what is to be summarised, and which results are shortened beside */
+export function subjectOf({ conversation, trigger }: Pick<CompactInput, 'conversation' | 'trigger'>): {
+  subject: Subject
+  shorten: Wanted[]
+} {
+  const { kept, shorten } = trigger === 'emergency' ? planEmergency(conversation) : { kept: 0, shorten: [] }
+  return { subject: { conversation, kept, focus: focusOf(conversation) }, shorten }
 }
 
 function focusOf({ turn: { compaction } }: Conversation): string | null {

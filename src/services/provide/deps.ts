@@ -2,10 +2,12 @@
 import type { StateName, TurnLimits } from '../../machines/journal.ts'
 import type { MemoryPort, SideCallsPort } from '../memoryPorts.ts'
 import type { ContextPort, ModelPort, Observe, PermissionPort, TaskOutputsPort, ToolEnv, ToolsPort } from '../ports.ts'
+import type { StepPort } from '../stepPorts.ts'
 import type { Recorder } from './recorder.ts'
+import type { Position } from './stepping.ts'
 
 /** What a run has before its machine is made; its subagents share it. */
-export type RunParts = Omit<RunDeps, 'recorder' | 'begin' | 'state' | 'now'>
+export type RunParts = Omit<RunDeps, 'recorder' | 'begin' | 'state' | 'position' | 'now'>
 
 /** Long-term memory and the side calls that it asks. */
 export interface RunMemory {
@@ -29,6 +31,10 @@ export interface RunDeps {
   memory?: RunMemory
   recorder: Recorder
   observe: Observe
+  /** Asked before each service; absent in a run that does not stop. */
+  step?: StepPort
+  /** Where this machine stands; there where `step` is. */
+  position?: Position
   /** The machine's state now, for records that a service writes while it works. */
   state: () => StateName
   now: () => number

@@ -13,6 +13,7 @@ import { provideServices } from '../provide.ts'
 import type { RunParts } from './deps.ts'
 import { createRecorder } from './recorder.ts'
 import { atMost } from './sideBySide.ts'
+import { createPosition } from './stepping.ts'
 import { answerOf, INTERRUPTED, unfinished } from './subagentAnswer.ts'
 
 /** Model calls of one subagent. */
@@ -79,8 +80,10 @@ async function runOne(
 ): Promise<ToolResult> {
   // Notes for later sessions are the parent's to make: a subagent sees only its task.
   const { memory: _, ...shared } = parent
+  const position = createPosition(0, () => actor.getSnapshot())
   const machine = provideServices({
     ...shared,
+    position,
     session: { ...parent.session, session_id, parent: { session_id: parent.session.session_id, tool_use_id: id } },
     begin: { kind: 'prompt', text: description, extra: null },
     limits: { ...parent.limits, max_turns: MAX_TURNS },
@@ -93,7 +96,10 @@ async function runOne(
     state: () => actor.getSnapshot().value as StateName,
     now: () => performance.now(),
   })
-  const actor = createActor(machine, { input: { conversation: EMPTY } })
+  const actor = createActor(machine, {
+    input: { conversation: EMPTY },
+    ...(parent.step && { inspect: position.inspect }),
+  })
   const interrupt = (): void => actor.send({ type: 'interrupt', reason: 'the run that gave the task was interrupted' })
   signal.addEventListener('abort', interrupt, { once: true })
   try {

@@ -43,7 +43,7 @@ export async function summarise(
   for (let useless = 0, shortenings = 0; ; ) {
     const request: ModelRequest = {
       ...base,
-      messages: withCacheMarks(messagesFor(subject, form, again, about)),
+      messages: messagesFor(subject, form, again, about),
       // A changed tool_choice throws the cached messages away, so only the second try forbids tools outright.
       ...(useless > 0 && { tool_choice: { type: 'none' as const } }),
     }
@@ -66,11 +66,18 @@ export async function summarise(
   }
 }
 
+/** @returns the messages of the first request for a summary */
+export function firstMessages(subject: Subject): Message[] {
+  return messagesFor(subject, { kind: 'asSent' }, null, [])
+}
+
 function messagesFor(subject: Subject, form: Form, again: string | null, about: Message[]): Message[] {
   const { conversation, kept, focus } = subject
   const ask = summaryRequest(focus, { keepsTail: kept > 0, again })
-  if (form.kind === 'asSent') return summaryMessages(conversation, ask, kept)
-  return textSummaryMessages(historyText(about, form.units), ask)
+  const isAsSent = form.kind === 'asSent'
+  return withCacheMarks(
+    isAsSent ? summaryMessages(conversation, ask, kept) : textSummaryMessages(historyText(about, form.units), ask),
+  )
 }
 
 function shorter(form: Form, about: Message[]): Form {

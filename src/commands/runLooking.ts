@@ -1,0 +1,76 @@
+/** `agent graph`, `trace`, `replay`, `fork` and `inspect`: from the command line to the commands over the real store. */
+import type { Asked } from '../cli/args.ts'
+import type { Result, StorePort } from '../services/ports.ts'
+import { createStore } from '../services/store/index.ts'
+import type { LookDeps } from './look.ts'
+
+type Command = Extract<Asked, { kind: 'command' }>
+
+/** @returns the exit code */
+export async function runLooking(command: Command, home: string, cwd: string): Promise<number> {
+  const id = idOf(command)
+  if (!id.ok) {
+    process.stderr.write(`agent: ${id.message}\n`)
+    return 2
+  }
+  const { stdout, stderr, env } = process
+  const open = (): StorePort => {
+    const uri = env.AGENT_STORE
+    return createStore({ home, ...(uri && { uri }), warn: (message) => stderr.write(`agent: ${message}\n`) })
+  }
+  // Nothing is opened before it is read.
+  const store = open()
+  const columns = stdout.columns && { columns: stdout.columns }
+  try {
+    return await run(
+      command,
+      id.value,
+      { store, stdout, stderr, env, stdoutIsTty: stdout.isTTY === true, ...columns },
+      cwd,
+    )
+  } finally {
+    await store.close()
+  }
+}
+
+async function run({ name, common, flags }: Command, id: string, deps: LookDeps, cwd: string): Promise<number> {
+  const json = common.format === 'json'
+  switch (name) {
+    case 'graph': {
+      const { GRAPH_FORMATS, graphCommand } = await import('./graph.ts')
+      const format = GRAPH_FORMATS.find((one) => one === (flags.graphFormat ?? (json ? 'json' : 'mermaid')))
+      if (format === undefined) {
+        deps.stderr.write(`agent: --format is ${GRAPH_FORMATS.join(', ')}, not ${JSON.stringify(flags.graphFormat)}.\n`)
+        return 2
+      }
+      return graphCommand({ format, session: flags.session }, { ...deps, store: () => deps.store })
+    }
+    case 'trace': {
+      const { traceCommand } = await import('./trace.ts')
+      return traceCommand({ id, json }, deps)
+    }
+    case 'replay': {
+      const { replayCommand } = await import('./replay.ts')
+      return replayCommand({ id, at: flags.at, json }, deps)
+    }
+    case 'fork': {
+      const { forkCommand } = await import('./fork.ts')
+      return forkCommand({ id, at: flags.at, json }, deps)
+    }
+    case 'inspect': {
+      const { inspectCommand } = await import('./inspect.ts')
+      return inspectCommand({ id: id === '' ? null : id, open: !flags.noOpen, json, cwd }, deps)
+    }
+    default:
+      throw new Error(`no command ${name}`)
+  }
+}
+
+/** @returns the session that is named, '' where none is */
+function idOf({ name, input: [id = '', extra] }: Command): Result<string> {
+  const unexpected = name === 'graph' && id !== '' ? id : extra
+  if (unexpected !== undefined) return { ok: false, message: `Unexpected argument ${JSON.stringify(unexpected)}.` }
+  if (id === '' && name !== 'graph' && name !== 'inspect')
+    return { ok: false, message: `agent ${name} needs a session id; agent sessions --all lists them.` }
+  return { ok: true, value: id }
+}
