@@ -3,6 +3,7 @@
  * state from outside and says the same as contract.md in other words than the machine does.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { isUnderPressure } from '../../src/machines/budget.ts'
 import { type Conversation, isUnfinished } from '../../src/machines/conversation.ts'
 import { fold, step } from '../../src/machines/fold.ts'
 import type { JournalRecord, TurnEndedRecord } from '../../src/machines/journal.ts'
@@ -20,6 +21,9 @@ import type { Advance, World } from './world.ts'
 export function breachOf(before: World, event: MachineEvent, { world: after, microsteps }: Advance): string | null {
   const rules: Array<() => string | null> = [
     () => connected(before, after, microsteps),
+    () => moves(before, event, after),
+    () => (before.state === 'loadingContext' ? beginsWell(event, after) : null),
+    () => heardOf(before, event, after),
     () => foldAgrees(after),
     () => stateFits(before, event, after),
     () => growing(before, after),
@@ -43,8 +47,39 @@ function connected(before: World, after: World, microsteps: Advance['microsteps'
     if (from !== at) return `a transition from ${from} was taken in ${at}`
     at = to
   }
+  const aside = microsteps.find(({ from, to }) => from !== to && to !== 'persisting' && !HUBS.includes(from))
+  if (aside !== undefined) return `${aside.from} leads to ${aside.to} without writing`
   if (at !== after.state) return `the transitions end in ${at}, the machine is in ${after.state}`
   return after.state === 'checkingBudget' ? 'the machine rests in checkingBudget' : null
+}
+
+/** Only these lead on without writing first. */
+const HUBS = ['loadingContext', 'persisting', 'checkingBudget']
+
+/** What was loaded is worked on; what could not be is told, and nothing else begins. */
+function beginsWell({ type, output, error }: MachineEvent, { state, context }: World): string | null {
+  const outcome = output as { kind: string; message?: string } | undefined
+  const why = outcome?.kind === 'unloadable' ? outcome.message : error instanceof Error ? error.message : null
+  const expected = outcome?.kind === 'loaded' ? 'persisting' : type === 'interrupt' ? 'cancelled' : 'failed'
+  if (state !== expected) return `a run that should go to ${expected} is ${state}`
+  return context.unloadable === (why ?? null) ? null : 'why the run could not begin is not told'
+}
+
+/** An interrupt of an open turn is never lost, nor is a store that broke. */
+function heardOf(before: World, { type }: MachineEvent, { context }: World): string | null {
+  const { status } = before.context.conversation.turn
+  const isOpen = before.state !== 'loadingContext' && (status === 'open' || status === 'answered')
+  if (type === 'interrupt' && isOpen && context.conversation.turn.interrupted === null)
+    return 'an interrupt was not heard'
+  const broke = type === 'xstate.error.actor.persist'
+  return broke && context.storeFault === null ? 'a store that broke is not told of' : null
+}
+
+/** A service that has ended is not waited for any longer. */
+function moves(before: World, { type }: MachineEvent, { state, context }: World): string | null {
+  if (!/^xstate\.(done|error)\.actor\./.test(type) || state !== before.state) return null
+  const writesMore = state === 'persisting' && context.unsaved.length > 0
+  return writesMore ? null : `${state} waits for a service that has ended`
 }
 
 /** Live state and rebuilt one are the same value. */
@@ -62,7 +97,7 @@ function stateFits(before: World, event: MachineEvent, { state, context }: World
   const entered = before.state !== state
   switch (state) {
     case 'loadingContext':
-      return unsaved.length === 0 ? null : 'something is unsaved before anything was read'
+      return 'a run begins a second time'
     case 'persisting':
       return unsaved.length > 0 || before.state === 'runningTool' || !entered ? null : 'there is nothing to write'
     case 'runningTool':
@@ -81,6 +116,7 @@ function stateFits(before: World, event: MachineEvent, { state, context }: World
       if (turn.memory.isOn && turn.memory.recalled === null && c.pending.length > 0)
         return 'a call before the memories were chosen'
       if (turn.compaction.due !== null || overBudget(c)) return 'a call while a compaction is due'
+      if (entered && isUnderPressure(c)) return 'a call before the conversation was trimmed'
       return working(context) ?? betweenRounds(c)
     case 'recalling':
       if (!turn.memory.isOn || turn.memory.recalled !== null) return 'memories are chosen that nobody waits for'
@@ -168,7 +204,21 @@ function endFits({ subtype, status }: TurnEndedRecord, turn: JournalRecord[]): s
   }
   if (statuses[subtype] !== status) return `a turn ended as ${status} with ${subtype}`
   if (has('interrupted')) return subtype === 'error_interrupted' ? null : `an interrupted turn ended with ${subtype}`
-  return subtype === 'error_interrupted' ? 'a turn ended as interrupted that was not' : null
+  if (subtype === 'error_interrupted') return 'a turn ended as interrupted that was not'
+  if (subtype === 'error_max_turns')
+    return outOfTurns(turn) ? null : 'a turn ended for want of calls that had some left'
+  return subtype === 'success' || turn.some(isFailure) ? null : 'a turn failed without a reason'
+}
+
+function outOfTurns(turn: JournalRecord[]): boolean {
+  const [begun] = turn
+  const calls = turn.filter(({ type }) => type === 'reply' || type === 'callFailed')
+  return begun !== undefined && 'limits' in begun && calls.length >= begun.limits.max_turns
+}
+
+function isFailure(record: JournalRecord): boolean {
+  if (record.type === 'reply') return record.stop_reason === 'refusal' || record.incomplete !== undefined
+  return record.type === 'callFailed' || record.type === 'compactionFailed' || record.type === 'fault'
 }
 
 /** Each request begins with the one before it, and holds the user's words. */
