@@ -168,6 +168,8 @@ function assemble(input: string[], said: Said, { print }: Split): Asked {
   const name = input[0] ?? null
   if (name === 'fork' && (print.kind === 'text' || (print.kind === 'alone' && said.at !== undefined)))
     return assembleForkRun(input.slice(1), said, print, common)
+  // After a -p that stands alone the first argument is the prompt, whatever it is.
+  if (name === 'resume' && print.kind !== 'alone') return assembleResume(input.slice(1), said, print, common)
   if (print.kind === 'absent' && name !== null) return assembleCommand(name, input.slice(1), said, common)
   const misplaced = misplacedFlag(said, 'run')
   if (misplaced !== null) return usage(`--${misplaced} does not belong to a run.`)
@@ -198,6 +200,17 @@ function assembleForkRun([id = '', extra]: string[], said: Said, print: Split['p
   const run = assembleRun([], said, print, common)
   if (run.kind !== 'run') return run
   return { kind: 'forkRun', common, run: { ...run.run, session: { kind: 'fork', id, at: text(said.at) } } }
+}
+
+/** `agent resume <id>`: the run of a session that goes on, without a prompt where none is given. */
+function assembleResume([id = '', ...rest]: string[], said: Said, print: Split['print'], common: CommonArgs): Asked {
+  const misplaced = misplacedFlag(said, 'resume')
+  if (misplaced !== null) return usage(`--${misplaced} does not belong to agent resume.`)
+  if (id === '') return usage('agent resume needs a session id; agent sessions lists them.')
+  const run = assembleRun(rest, said, print, common)
+  if (run.kind !== 'run') return run
+  if (rest.length > 0) return usage(`Unexpected argument ${quote(rest[0] ?? '')}. To say it: agent resume <id> -p "…".`)
+  return { kind: 'run', common, run: { ...run.run, session: { kind: 'resume', id, fork: false } } }
 }
 
 function assembleRun(input: string[], said: Said, print: Split['print'], common: CommonArgs): Asked {

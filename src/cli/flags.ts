@@ -11,8 +11,8 @@ export interface Flag {
 
 const FORMATS = 'text|json|stream-json'
 
-/** Whatever runs a prompt: `agent fork` does with -p. */
-const RUN = ['run', 'fork'] as const
+/** Whatever runs a prompt: `agent fork` does with -p, `agent resume` one that is there. */
+const RUN = ['run', 'fork', 'resume'] as const
 
 export const FLAGS = {
   cwd: { short: 'C', value: '<dir>', on: ['*'], help: 'work in this directory' },
@@ -44,6 +44,7 @@ export const FLAGS = {
 export type FlagName = keyof typeof FLAGS
 
 export const COMMANDS: Record<string, string> = {
+  'resume <id>': 'carry on with the turn that a session was left in',
   'sessions [show|export|rm <id>]': 'list, show, export or remove sessions (--all, --json)',
   config: 'show each effective setting and where it comes from (--json)',
   'trust [<dir>]': 'let settings of this directory allow, run and set things (--list, --remove)',
