@@ -441,3 +441,22 @@ describe('the remember tool', () => {
     expect(memoryOf(agent.dir)['likes-tea.md']).toContain('The user likes tea.')
   })
 })
+
+test('a trace shows both states with what they cost, and the replay agrees with the recording', async () => {
+  const agent = await setUpMemory({ recall: '["deploy.md"]', extract: JSON.stringify([item('ships')]) })
+  writeNotes(agent.dir, [CHINESE, DEPLOY])
+  const { session_id } = resultOf(await agent.run(['-p', 'how do we deploy?']))
+  const trace = await agent.run(['trace', session_id, '--json'])
+  const lines = trace.stdout.trim().split('\n')
+  const steps = lines.map((line) => JSON.parse(line) as { from: string; to: string; detail?: string })
+  expect(
+    steps.flatMap(({ from, to, detail }) =>
+      from === 'recalling' || from === 'remembering' ? [[from, to, detail]] : [],
+    ),
+  ).toEqual([
+    ['recalling', 'persisting', '1 memories, by model'],
+    ['remembering', 'persisting', '1 memories kept'],
+  ])
+  const replay = JSON.parse((await agent.run(['replay', session_id, '--json'])).stdout) as Record<string, unknown>
+  expect(replay).toMatchObject({ state: 'done', matches: true })
+})
