@@ -8,6 +8,7 @@ import { createStore } from '../services/store/index.ts'
 import { endAllGroups } from '../services/tools/bash.ts'
 import { agentHome, workingDirectory } from './directory.ts'
 import { withFaultyJournals } from './faults.ts'
+import { endLeftoversOf } from './leftovers.ts'
 import { type ModelSource, openModel } from './model.ts'
 import { assemble, type Parts, settingsFor } from './parts.ts'
 import { findSession, openSession, type RunSession } from './session.ts'
@@ -42,6 +43,7 @@ export async function compose(
   const store = withFaultyJournals(createStore({ home, ...(uri !== null && { uri }), warn }))
   const session = await holdSession(store, args, here)
   if (!session.ok) return closing(store, session)
+  await endLeftoversOf(session.value, warn)
   const grounds = { common, args, here, settings: settings.value, session: session.value, store, model: model.value }
   const parts = await assemble({ ...grounds, observe, step, ask })
   if (!parts.ok) {

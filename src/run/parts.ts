@@ -20,6 +20,7 @@ import { seenBefore } from '../services/tools/files/seenBefore.ts'
 import { loadSkillTool } from '../services/tools/loadSkill.ts'
 import { createTools, SUBAGENT_TOOLS } from '../services/tools/registry.ts'
 import { rememberTool } from '../services/tools/remember.ts'
+import { markedEnv } from '../services/tools/shell/mark.ts'
 import { taskTool } from '../services/tools/task.ts'
 import { childEnv } from './credentials.ts'
 import { agentHome, existingDirectory } from './directory.ts'
@@ -124,7 +125,7 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
     tools,
     toolEnv: {
       cwd,
-      childEnv: childEnv(process.env, settings.env),
+      childEnv: markedEnv(childEnv(process.env, settings.env), session.session_id),
       seen: seenBefore(session.entries),
       hides: (path) => permissions.value.hides(path),
     },

@@ -7,9 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isGroupAlive, processesMarked, send } from './processes.ts'
 import { Watcher } from './watcher.ts'
 
-/** Environment variable that carries the marks of the runs a process belongs to, outermost first. */
-export const MARK_VARIABLE = 'AGENT_RUN_MARK'
-
 /** Milliseconds between SIGTERM and SIGKILL. */
 const GRACE_MS = 1000
 const GRACE_AT_END_MS = 300
