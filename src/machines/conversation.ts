@@ -161,8 +161,32 @@ export function unanswered(c: Conversation): UserBlock[] {
 export function append(messages: Message[], role: Message['role'], content: Message['content']): Message[] {
   if (content.length === 0) return messages
   const last = messages.at(-1)
-  if (last?.role !== role) return [...messages, { role, content } as Message]
-  return [...messages.slice(0, -1), { role, content: [...last.content, ...content] } as Message]
+  const isJoined = last?.role === role
+  const message = { role, content: isJoined ? [...last.content, ...content] : content } as Message
+  const rest = isJoined ? messages.length - 1 : messages.length
+  if (!GROWING.has(messages)) return [...messages.slice(0, rest), message]
+  messages[rest] = message
+  return messages
+}
+
+/**
+ * Arrays of messages that only a fold under way holds. They grow in place: a copy for each of a thousand messages
+ * would be most of what a resume costs.
+ */
+const GROWING = new WeakSet<Message[]>()
+
+/** @returns the conversation with messages that grow in place. Its maker must hold the only reference to it. */
+export function growing(c: Conversation): Conversation {
+  if (GROWING.has(c.messages)) return c
+  const messages = [...c.messages]
+  GROWING.add(messages)
+  return { ...c, messages }
+}
+
+/** @returns the conversation, whose messages no longer change. */
+export function settled(c: Conversation): Conversation {
+  GROWING.delete(c.messages)
+  return c
 }
 
 /** @returns whether the last turn was left unfinished, so that it can go on without a new prompt. */

@@ -10,11 +10,14 @@ const IMAGE_TOKENS = 1_600
 /** Roles, block types, ids: what each block costs beside its text, in tokens. */
 const BLOCK_TOKENS = 8
 
+const ASCII = /^[\0-\x7f]*$/
+
 /**
  * @returns the estimated tokens of a text: four ASCII characters make one, and so do four bytes of other scripts
  * (a Chinese character is about 0.75)
  */
 export function tokensOfText(text: string): number {
+  if (ASCII.test(text)) return Math.ceil(text.length / 4)
   let wide = 0
   for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7f) wide++
   return Math.ceil((text.length + 2 * wide) / 4)

@@ -5,49 +5,32 @@
  * the store use the same function, so the two cannot drift. Every step is a new value.
  */
 
-import { nextInput } from './budget.ts'
 import { noteCarried } from './carried.ts'
 import { canCompact, keepHistory, shortenUnanswered, takeSummary, tooLong } from './compaction.ts'
 import {
   added,
-  append,
   type Conversation,
   charge,
   EMPTY,
-  type Failure,
+  growing,
   newTurn,
-  unanswered,
+  settled,
+  type Turn,
   withTurn,
 } from './conversation.ts'
 import { tokensOfBlocks, tokensOfContext } from './estimate.ts'
-import type {
-  ContextRecord,
-  Denial,
-  JournalRecord,
-  PromptRecord,
-  ReplyRecord,
-  ResumedRecord,
-  TrimmedRecord,
-} from './journal.ts'
+import type { ContextRecord, Denial, JournalRecord, PromptRecord, ResumedRecord, TrimmedRecord } from './journal.ts'
 import { applyStep } from './layers/trim.ts'
-import {
-  type AssistantBlock,
-  isBlank,
-  NO_USAGE,
-  type ToolResultBlock,
-  type ToolUseBlock,
-  textOf,
-  wellFormed,
-  wholeInput,
-} from './messages.ts'
-import { closeRound, finishCall, roundOf, startCall } from './round.ts'
+import { addUsage, isBlank, NO_USAGE, type ToolResultBlock, type ToolUseBlock, wellFormed } from './messages.ts'
+import { failure, takeReply } from './reply.ts'
+import { closeRound, finishCall, startCall } from './round.ts'
 import { memoryOf, takeRecalled, takeRemembered, tokensOfMemory, withSaid } from './turnMemory.ts'
 
 /** @returns the conversation that a whole journal amounts to. */
 export function fold(records: Iterable<JournalRecord>, from: Conversation = EMPTY): Conversation {
   let conversation = from
-  for (const record of records) conversation = step(conversation, record)
-  return conversation
+  for (const record of records) conversation = step(growing(conversation), record)
+  return settled(conversation)
 }
 
 /** @returns the conversation after one more record; never changes its argument. */
@@ -144,60 +127,6 @@ function carryOn(c: Conversation, { limits, memory: wanted }: ResumedRecord): Co
   return { ...c, round: closeRound(c.round), turn: { ...turn, ...kept } }
 }
 
-function takeReply(before: Conversation, record: ReplyRecord): Conversation {
-  const c = measure(charge(before, record.usage, record.ms), record.measured ? wholeInput(record.usage) : 0)
-  const turn = { calls: c.turn.calls + 1, text: textOf(record.content), stop_reason: record.stop_reason }
-  // A refused reply leaves no trace in the conversation: sent back, it would be refused again and again.
-  if (record.stop_reason === 'refusal') return withTurn(c, { ...turn, failure: failure(REFUSED) })
-  const content = wellFormed(record.content.filter((block) => block.type !== 'text' || !isBlank(block.text)))
-  const round = roundOf(content, record.incomplete)
-  const over = round.length === 0 && record.stop_reason !== 'pause_turn'
-  const next = content.length === 0 ? c : added({ ...settle(c, content), round }, tokensOfBlocks(content))
-  const cutReplies = record.incomplete !== undefined && round.length > 0 ? c.turn.cutReplies + 1 : 0
-  return withTurn(withSaid(next, 'agent', turn.text), {
-    ...turn,
-    status: over ? 'answered' : 'open',
-    cutReplies,
-    failure: cutReplies > MAX_CUT_REPLIES ? failure(CUT_TOO_OFTEN) : null,
-  })
-}
-
-const MAX_CUT_REPLIES = 3
-const REFUSED =
-  'The model refused to answer this request. Rephrase it and resume the session; the refused reply is not kept.'
-const CUT_TOO_OFTEN = `The model's tool calls came cut or broken ${MAX_CUT_REPLIES + 1} times in a row, so nothing of them was run. Ask for smaller steps, or raise the model's output limit, and resume the session.`
-
-function failure(message: string): Failure {
-  return { subtype: 'error_during_execution', message }
-}
-
-/** Puts what the model has now answered, and its answer, among the settled messages. */
-function settle(c: Conversation, content: AssistantBlock[]): Conversation {
-  return {
-    ...c,
-    messages: append(append(c.messages, 'user', unanswered(c)), 'assistant', content),
-    pending: [],
-    round: [],
-  }
-}
-
-/**
- * The gauge after a reply. A server that reports no input (or 0, as some do) is estimated: what the last call had and
- * what was added since, so that its conversation is compacted some day too.
- */
-function measure(c: Conversation, reported: number): Conversation {
-  const isReported = reported > 0
-  const gauge = isReported ? reported : nextInput(c)
-  const { compaction } = c.turn
-  const reached = compaction.count > 0 && compaction.reached === null ? gauge : compaction.reached
-  const weight = { ...c.weight, gauge: isReported ? ('reported' as const) : ('estimated' as const), added: 0 }
-  const repliesSinceTrim = c.repliesSinceTrim === null ? null : c.repliesSinceTrim + 1
-  return withTurn(
-    { ...c, gauge, weight, repliesSinceTrim },
-    { compaction: { ...compaction, reached, emergency: 'none' } },
-  )
-}
-
 type ToolFinished = Extract<JournalRecord, { type: 'toolFinished' }>
 
 function takeResult(c: Conversation, record: ToolFinished): Conversation {
@@ -209,21 +138,29 @@ function takeResult(c: Conversation, record: ToolFinished): Conversation {
     ...(record.is_error && { is_error: true }),
   }
   const call = c.round.find((one) => one.call.id === record.id)?.call
-  const next = charge({ ...c, round: finishCall(c.round, result) }, record.usage ?? NO_USAGE, record.api_ms ?? 0)
-  if (call === undefined) return next
-  const { turn } = next
-  const saved =
-    record.saved === undefined
-      ? c.saved
-      : [...c.saved, { id: record.id, paths: record.saved, shown: 'preview' as const }]
-  const noted = { ...next, saved, carried: noteCarried(c.carried, call, result) }
-  return withTurn(added(noted, tokensOfBlocks([result])), {
-    denials: [...turn.denials, ...(record.denied === true ? [denialOf(call)] : []), ...(record.denials ?? [])],
-    compaction:
-      call.name === 'compact' && !record.is_error
-        ? { ...turn.compaction, due: { trigger: 'tool', focus: focusOf(call) } }
-        : turn.compaction,
-  })
+  const round = finishCall(c.round, result)
+  if (call === undefined) return charge({ ...c, round }, record.usage ?? NO_USAGE, record.api_ms ?? 0)
+  const shown = { id: record.id, paths: record.saved ?? [], shown: 'preview' as const }
+  return {
+    ...c,
+    round,
+    saved: record.saved === undefined ? c.saved : [...c.saved, shown],
+    carried: noteCarried(c.carried, call, result),
+    weight: { ...c.weight, added: c.weight.added + tokensOfBlocks([result]) },
+    turn: turnAfter(c.turn, record, call),
+  }
+}
+
+function turnAfter(turn: Turn, record: ToolFinished, call: ToolUseBlock): Turn {
+  const isCompact = call.name === 'compact' && !record.is_error
+  const refused = [...(record.denied === true ? [denialOf(call)] : []), ...(record.denials ?? [])]
+  return {
+    ...turn,
+    usage: record.usage === undefined ? turn.usage : addUsage(turn.usage, record.usage),
+    api_ms: turn.api_ms + (record.api_ms ?? 0),
+    denials: refused.length === 0 ? turn.denials : [...turn.denials, ...refused],
+    compaction: isCompact ? { ...turn.compaction, due: { trigger: 'tool', focus: focusOf(call) } } : turn.compaction,
+  }
 }
 
 function denialOf(call: ToolUseBlock): Denial {

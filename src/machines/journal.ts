@@ -99,6 +99,8 @@ export interface ContextRecord {
   type: 'context'
   hash: string
   model: string
+  /** Most tokens of a reply; absent in journals from before it was recorded. */
+  max_tokens?: number
   system: string
   tools: ToolSpec[]
 }

@@ -112,8 +112,7 @@ export function isBlank(text: string): boolean {
  * there is none. The API refuses a body with half a character for ever (facts.md, "what goes wrong").
  */
 export function wellFormed<T>(value: T): T {
-  if (typeof value === 'string')
-    return (LONE_SURROGATE.test(value) ? value.replace(LONE_SURROGATE_ALL, '\uFFFD') : value) as T
+  if (typeof value === 'string') return (value.isWellFormed() ? value : value.toWellFormed()) as T
   if (Array.isArray(value)) {
     let changed = false
     const copy = value.map((item) => {
@@ -135,6 +134,3 @@ export function wellFormed<T>(value: T): T {
   }
   return value
 }
-
-const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/
-const LONE_SURROGATE_ALL = new RegExp(LONE_SURROGATE, 'g')

@@ -115,6 +115,7 @@ class Player {
     const entry = this.#entries[this.#taken] as JournalEntry
     const { record } = entry
     this.#current = entry
+    if (entry.seq !== this.#taken) throw new Parted(`stands where number ${this.#taken} is expected.`)
     switch (record.type) {
       case 'opened':
       case 'prompt':
