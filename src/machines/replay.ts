@@ -138,6 +138,7 @@ class Player {
   /** A process begins: with a new prompt, or to carry on. Its first records were written together. */
   #beginRun(entry: JournalEntry): void {
     if (entry.in !== 'loadingContext') throw new Parted(`was recorded in ${entry.in}, not in loadingContext.`)
+    if (this.#taken === 0 && entry.record.type !== 'opened') throw new Parted('begins a session that is not open.')
     const records = [entry.record]
     const next = this.#entries[this.#taken + 1]
     if (entry.record.type === 'opened' && next?.record.type === 'prompt') records.push(next.record)
@@ -151,8 +152,7 @@ class Player {
 
   #restart(entry: JournalEntry): void {
     if (entry.record.type === 'opened') throw new Parted('opens a session that is open already.')
-    const { conversation } = this.#standing.context
-    if (entry.record.type === 'resumed' && !isUnfinished(conversation))
+    if (entry.record.type === 'resumed' && !isUnfinished(this.#standing.context.conversation))
       throw new Parted('carries on a turn that was finished.')
     this.#settle()
     const { state } = this.#standing
