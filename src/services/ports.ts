@@ -78,6 +78,8 @@ export interface SkillsPort {
 interface Grounds {
   rule?: string
   source?: string
+  /** Of a call that touches paths: each as given (absolute), and where it led when it was decided. */
+  paths?: ReadonlyArray<{ given: string; real: string }>
 }
 
 export type Decision = Grounds &
@@ -138,6 +140,11 @@ export interface LoadedSession {
   warnings: string[]
 }
 
+export interface SessionOwner {
+  pid: number
+  host: string
+}
+
 /** What a run says of its session besides the entries; the store keeps `count`, `created`, `used` itself. */
 export type HeadUpdate = Pick<SessionHead, 'cwd' | 'model' | 'turns' | 'first_prompt' | 'gauge'> & { parent?: string }
 
@@ -153,6 +160,10 @@ export interface StorePort {
   /** Takes the session's lock; refused with the owner's pid while another process holds it. */
   hold(session_id: string): Promise<Result<Journal>>
   load(session_id: string): Promise<LoadedSession | null>
+  /** The head alone: whether a session has grown, for little. */
+  head(session_id: string): Promise<SessionHead | null>
+  /** The process that holds the session now; null where none does. */
+  owner(session_id: string): Promise<SessionOwner | null>
   /** The most recently used top-level session of this directory (a real path). */
   latest(cwd: string): Promise<SessionHead | null>
   /** Newest first; of one directory, or all of them. Subagents' sessions included. */

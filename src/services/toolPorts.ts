@@ -59,6 +59,8 @@ export interface ToolEnv {
   spool?: Spool
   /** Whether a rule forbids reading this file (absolute path): searches leave it out. Absent: none is. */
   hides?(path: string): boolean
+  /** Where each path of this call led when the call was allowed; absent: nobody looked. */
+  approved?: ReadonlyMap<string, string>
 }
 
 /** How a call may disturb others: calls that share a `key` run one after the other in call order; no key, no wait. */

@@ -12,7 +12,7 @@ function open(agent: SetUp, args: string[] = []): Terminal {
 
 function results(agent: SetUp, request: number): unknown[] {
   const content = agent.model.requests[request]?.body.messages.at(-1)?.content
-  return (content as Array<{ content: string }>).map((block) => block.content)
+  return (content as unknown as Array<{ content: string }>).map((block) => block.content)
 }
 
 test('once: the command is shown, runs, and the next one is asked for again', async () => {

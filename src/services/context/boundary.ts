@@ -4,6 +4,7 @@
  */
 import { lstatSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { isInside } from '../paths.ts'
 
 export interface Wanted {
   /** Real path of the directory that the importing file stands in. */
@@ -25,7 +26,7 @@ export function createBoundary(): (wanted: Wanted) => boolean {
   const roots = new Map<string, string | null>()
   return ({ from, typed, path, real }) => {
     const root = repositoryOf(from, roots)
-    if (root !== null) return isInside(real, root)
+    if (root !== null) return isInside(root, real)
     if (isAbsolute(typed) || isHome(typed)) return false
     return !goesUpToHidden(relative(from, path)) && !goesUpToHidden(relative(from, real))
   }
@@ -56,11 +57,6 @@ function hasDotGit(directory: string): boolean {
   } catch {
     return false
   }
-}
-
-function isInside(path: string, directory: string): boolean {
-  const way = relative(directory, path)
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }
 
 function goesUpToHidden(way: string): boolean {

@@ -54,10 +54,11 @@ class Permissions implements PermissionPort {
   }
 
   async decide(call: ToolUseBlock, effect: CallEffect): Promise<Decision> {
-    const decision = await this.#judge(call, effect)
-    return decision.kind === 'ask' && (this.#options.yes || this.#approved.has(keyOf(call)))
-      ? { kind: 'allow' }
-      : decision
+    const touch = touchOf(call, effect, this.#policy.cwd)
+    const decision = await this.#judge(call, touch)
+    const approved = decision.kind === 'ask' && (this.#options.yes || this.#approved.has(keyOf(call)))
+    const final: Decision = approved ? { kind: 'allow' } : decision
+    return 'paths' in touch ? { ...final, paths: touch.paths } : final
   }
 
   async settle(call: ToolUseBlock, effect: CallEffect, signal: AbortSignal): Promise<Decision> {
@@ -73,8 +74,7 @@ class Permissions implements PermissionPort {
     return this.#hiding.some(({ specifier }) => specifier.kind === 'path' && specifier.pattern.matches(path))
   }
 
-  async #judge(call: ToolUseBlock, effect: CallEffect): Promise<Decision> {
-    const touch = touchOf(call, effect, this.#policy.cwd)
+  async #judge(call: ToolUseBlock, touch: Touch): Promise<Decision> {
     let parse: WithTree | null = null
     if (touch.kind === 'execute' && needsGrammar(touch.command, call.name, this.#policy.rules)) {
       try {
@@ -91,18 +91,22 @@ class Permissions implements PermissionPort {
     // An answer given meanwhile may cover this call too.
     const decision = await this.decide(call, effect)
     if (decision.kind !== 'ask') return decision
-    const { reason, suggested } = decision
-    const answer = await ask({ tool: call.name, subject: subjectOf(call, effect), reason, rules: suggested }, signal)
+    const { reason, suggested, paths } = decision
+    const allow: Decision = { kind: 'allow', ...(paths && { paths }) }
+    const answer = await ask(
+      { tool: call.name, subject: subjectOf(call, effect, paths), reason, rules: suggested },
+      signal,
+    )
     switch (answer.kind) {
       case 'once':
-        return { kind: 'allow' }
+        return allow
       case 'session':
         await this.#approve(call, suggested)
-        return { kind: 'allow' }
+        return allow
       case 'always':
         await this.#approve(call, suggested)
         await this.#keep(suggested)
-        return { kind: 'allow' }
+        return allow
       case 'no': {
         const said = answer.why === null ? '' : ` They say: ${answer.why}`
         return { kind: 'deny', reason: `The user said no to this call.${said}`, howToAllow: NO_MEANS_NO }
@@ -159,15 +163,13 @@ function needsGrammar(command: string, tool: string, rules: RuleSet): boolean {
   return allowing.length > 0 && coverage(command, allowing).kind === 'covered'
 }
 
-function subjectOf(call: ToolUseBlock, effect: CallEffect): string {
+function subjectOf(call: ToolUseBlock, effect: CallEffect, paths: Decision['paths'] = []): string {
   switch (effect.kind) {
     case 'execute':
       return effect.command
     case 'read':
     case 'write':
-      return effect.paths
-        .map((path) => (realTarget(path) === path ? path : `${path} (leads to ${realTarget(path)})`))
-        .join('\n')
+      return paths.map(({ given, real }) => (given === real ? given : `${given} (leads to ${real})`)).join('\n')
     case 'none':
       return JSON.stringify(call.input)
   }

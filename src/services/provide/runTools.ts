@@ -83,7 +83,8 @@ async function attempt(
   report({ type: 'toolStarted', record })
   deps.observe({ type: 'toolStarted', call })
   const spool = deps.outputs.spool(call.id)
-  const result = await runSafely(checked, { ...deps.toolEnv, signal, spool })
+  const approved = new Map(decision.paths?.map(({ given, real }) => [given, real]))
+  const result = await runSafely(checked, { ...deps.toolEnv, approved, signal, spool })
   const kept = await keepLarge(deps, call.id, result.content, spool.end())
   return { ...kept, is_error: result.kind === 'error', ...costOf(result.delegated) }
 }

@@ -37,16 +37,16 @@ export const editFileTool = defineTool<Input>({
   input,
   effect: ({ path }, cwd) => ({ kind: 'write', paths: [absolutePath(path, cwd)] }),
   plan: ({ path }, cwd) => ({ key: realTarget(absolutePath(path, cwd)) }),
-  async run(call, { cwd, seen }) {
+  async run(call, env) {
     if (call.old_text === call.new_text) return failure('old_text and new_text are the same; nothing was changed.')
     if (wellFormed(call.old_text) !== call.old_text) return failure(halfCharacter('old_text'))
     if (wellFormed(call.new_text) !== call.new_text) return failure(halfCharacter('new_text'))
-    const target = await writeTarget(call.path, cwd, seen)
+    const target = await writeTarget(call.path, env)
     switch (target.kind) {
       case 'refused':
         return failure(target.message)
       case 'missing':
-        return failure(await missingMessage(call.path, cwd))
+        return failure(await missingMessage(call.path, env.cwd))
       case 'file': {
         if (target.size > MOST_BYTES)
           return failure(`${call.path} is too large to edit (over 64 MB); change it with bash (sed, perl).`)
@@ -60,7 +60,7 @@ export const editFileTool = defineTool<Input>({
           case 'failed':
             return failure(`${call.path} cannot be written because ${replaced.reason}. Nothing was changed.`)
           case 'written':
-            await noteWritten(seen, target.real, edited.content)
+            await noteWritten(env.seen, target.real, edited.content)
             return { kind: 'ok', content: edited.message }
         }
       }

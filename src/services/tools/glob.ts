@@ -1,7 +1,7 @@
 /** The tool `glob`: files by the pattern of their path. */
 import * as z from 'zod/mini'
 import type { ToolResult } from '../ports.ts'
-import { absolutePath, pathField } from './files/paths.ts'
+import { absolutePath, movedNow, pathField } from './files/paths.ts'
 import { placesOf } from './search/pattern.ts'
 import { kindOf } from './search/show.ts'
 import { defineTool } from './tool.ts'
@@ -34,6 +34,8 @@ export const globTool = defineTool({
     if (trouble !== null) return { kind: 'error', content: trouble }
     const places = placesOf(pattern, from)
     if (!places.ok) return { kind: 'error', content: places.message }
+    const moved = places.value.map(({ directory }) => movedNow(directory, env.approved)).find((why) => why !== null)
+    if (moved) return { kind: 'error', content: `Nothing was searched because ${moved}. Search again.` }
     const { findFiles } = await import('./search/files.ts')
     return findFiles({ pattern, from, places: places.value }, env)
   },

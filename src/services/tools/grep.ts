@@ -1,7 +1,7 @@
 /** The tool `grep`: lines of files by a regular expression. */
 import * as z from 'zod/mini'
 import type { ToolEnv, ToolResult } from '../ports.ts'
-import { absolutePath, pathField } from './files/paths.ts'
+import { absolutePath, movedNow, pathField } from './files/paths.ts'
 import { parseFilter } from './search/filter.ts'
 import { kindOf } from './search/show.ts'
 import { defineTool } from './tool.ts'
@@ -41,6 +41,8 @@ export const grepTool = defineTool({
       return { kind: 'error', content: `There is no file or directory ${path ?? place}. Give a path that exists.` }
     if (kind === 'other')
       return { kind: 'error', content: `${path} is neither a file nor a directory. Give a path that is one.` }
+    const moved = movedNow(place, env.approved)
+    if (moved !== null) return { kind: 'error', content: `Nothing was searched because ${moved}. Search again.` }
     const filter = parseFilter(glob)
     if (!filter.ok) return { kind: 'error', content: filter.message }
     const { findLines } = await import('./search/lines.ts')

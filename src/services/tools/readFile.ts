@@ -37,9 +37,9 @@ export const readFileTool = defineTool<Input>({
   effect: ({ path }, cwd) => ({ kind: 'read', paths: [absolutePath(path, cwd)] }),
   // In call order with writes to the same file.
   plan: ({ path }, cwd) => ({ key: realTarget(absolutePath(path, cwd)) }),
-  async run(call, { cwd, seen, signal }) {
+  async run(call, { cwd, seen, signal, approved }) {
     const path = absolutePath(call.path, cwd)
-    const opened = await openRegular(path)
+    const opened = await openRegular(path, approved?.get(path))
     switch (opened.kind) {
       case 'missing':
         return failure(`${call.path} does not exist. ${await whatIsThere(path)}`.trim())

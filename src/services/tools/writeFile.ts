@@ -25,9 +25,9 @@ export const writeFileTool = defineTool<z.infer<typeof input>>({
   input,
   effect: ({ path }, cwd) => ({ kind: 'write', paths: [absolutePath(path, cwd)] }),
   plan: ({ path }, cwd) => ({ key: realTarget(absolutePath(path, cwd)) }),
-  async run({ path, content }, { cwd, seen }) {
+  async run({ path, content }, env) {
     if (wellFormed(content) !== content) return failure(halfCharacter('content'))
-    const target = await writeTarget(path, cwd, seen)
+    const target = await writeTarget(path, env)
     if (target.kind === 'refused') return failure(target.message)
     const bytes = Buffer.from(content)
     const version = target.kind === 'file' ? target.version : null
@@ -38,7 +38,7 @@ export const writeFileTool = defineTool<z.infer<typeof input>>({
       case 'failed':
         return failure(`${path} cannot be written because ${replaced.reason}. Nothing was written.`)
       case 'written':
-        await noteWritten(seen, target.real, bytes)
+        await noteWritten(env.seen, target.real, bytes)
         return { kind: 'ok', content: `${version === null ? 'Created' : 'Replaced'} ${path} (${bytes.length} bytes).` }
     }
   },

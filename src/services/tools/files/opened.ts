@@ -1,6 +1,6 @@
 /** Opening a file for reading without ever waiting for it, and knowing it again. */
 import { type BigIntStats, constants } from 'node:fs'
-import { type FileHandle, open, stat } from 'node:fs/promises'
+import { type FileHandle, open, readlink, realpath, stat } from 'node:fs/promises'
 import { codeOf, reasonOf, specialKind } from './reasons.ts'
 
 export type Opened =
@@ -12,21 +12,29 @@ export type Opened =
 /**
  * Opens a regular file. Others are refused before they are opened, since opening a device can act on it, and once
  * more after it, since the name may lead elsewhere by then; without O_NONBLOCK a named pipe would hold the call.
+ * @param real where the path must lead, if that was settled before
  * @returns `file` with a handle the caller closes
  */
-export async function openRegular(path: string): Promise<Opened> {
+export async function openRegular(path: string, real?: string): Promise<Opened> {
   try {
     const special = specialKind(await stat(path))
     if (special !== null) return { kind: 'refused', reason: `it is ${special}` }
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
     const stats = await handle.stat({ bigint: true })
-    const swapped = stats.isFile() ? null : 'it is no regular file any more'
+    const isThere = real === undefined || (await placeOf(handle, path)) === real
+    const elsewhere = isThere ? null : 'it leads elsewhere than when it was allowed'
+    const swapped = stats.isFile() ? elsewhere : 'it is no regular file any more'
     if (swapped === null) return { kind: 'file', handle, size: Number(stats.size), version: versionOf(stats) }
     await handle.close()
     return { kind: 'refused', reason: swapped }
   } catch (error) {
     return codeOf(error) === 'ENOENT' ? { kind: 'missing' } : { kind: 'refused', reason: reasonOf(error) }
   }
+}
+
+/** Where an open file is: Linux tells of the file itself, elsewhere its path is resolved once more. */
+async function placeOf({ fd }: FileHandle, path: string): Promise<string> {
+  return readlink(`/proc/self/fd/${fd}`).catch(() => realpath(path))
 }
 
 /** A string that changes with any change of a file, as far as the system tells: which file, its size and its times. */

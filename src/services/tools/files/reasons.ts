@@ -17,6 +17,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['ETXTBSY', 'it is a program that is running'],
   ['EMFILE', 'too many files are open'],
   ['EIO', 'the disk reports an error'],
+  ['SWAPPED', 'its directory was moved or replaced while it was written'],
 ])
 
 /** @returns the error's code (`ENOENT`), "" where it has none */

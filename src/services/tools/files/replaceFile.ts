@@ -1,7 +1,8 @@
 /** Writing a file whole or not at all. */
 import { constants } from 'node:fs'
-import { access, type FileHandle, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { access, type FileHandle, open, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { type HeldDirectory, holdDirectory } from './heldDirectory.ts'
 import { currentVersion } from './opened.ts'
 import { codeOf, reasonOf } from './reasons.ts'
 
@@ -24,41 +25,27 @@ export async function replaceFile(target: string, content: Uint8Array, version: 
 }
 
 async function attempt(target: string, content: Uint8Array, version: string | null, made: string[]): Promise<Replaced> {
-  const aside = join(dirname(target), asideName(target))
+  let held: HeldDirectory
   try {
-    if (version !== null) await access(target, constants.W_OK)
-    await makeDirectory(dirname(target), made)
-    await writeAside(aside, content, version === null ? null : target)
-    if ((await currentVersion(target)) !== version) return { kind: 'changedMeanwhile' }
-    await rename(aside, target)
-    return { kind: 'written' }
+    held = await holdDirectory(dirname(target), made)
   } catch (error) {
     const nowhere = codeOf(error) === 'ENOENT'
     return { kind: 'failed', reason: nowhere ? 'its directory cannot be made' : reasonOf(error) }
+  }
+  const file = held.at(basename(target))
+  const aside = held.at(asideName(target))
+  try {
+    if (version !== null) await access(file, constants.W_OK)
+    await writeAside(aside, content, version === null ? null : file)
+    if ((await currentVersion(file)) !== version) return { kind: 'changedMeanwhile' }
+    await held.check()
+    await rename(aside, file)
+    return { kind: 'written' }
+  } catch (error) {
+    return { kind: 'failed', reason: reasonOf(error) }
   } finally {
     await rm(aside, { force: true }).catch(() => undefined)
-  }
-}
-
-/**
- * Makes a directory and its parents, and adds those it made to `made`. Not `mkdir` with `recursive`: where a file
- * system has no such place though the parent is there (`/proc`), Node 20 tries again for ever.
- */
-async function makeDirectory(path: string, made: string[]): Promise<void> {
-  if ((await tryToMake(path, made)) === 'there') return
-  await makeDirectory(dirname(path), made)
-  if ((await tryToMake(path, made)) === 'noParent') throw Object.assign(new Error(path), { code: 'ENOENT' })
-}
-
-async function tryToMake(path: string, made: string[]): Promise<'there' | 'noParent'> {
-  try {
-    await mkdir(path)
-    made.push(path)
-    return 'there'
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return 'there'
-    if (codeOf(error) === 'ENOENT' && dirname(path) !== path) return 'noParent'
-    throw error
+    await held.close()
   }
 }
 

@@ -1,8 +1,10 @@
 /** The file a write is meant for, as it is before the write. */
-import type { SeenFiles } from '../../ports.ts'
+import type { ToolEnv } from '../../ports.ts'
 import { openRegular } from './opened.ts'
-import { absolutePath, realTarget } from './paths.ts'
+import { absolutePath, movedSince, realTarget } from './paths.ts'
 import { standingOf } from './seen.ts'
+
+type Place = Pick<ToolEnv, 'cwd' | 'seen' | 'approved'>
 
 export type Target =
   /** `real` is where the bytes go, `version` what `replaceFile` compares. */
@@ -16,14 +18,17 @@ export type Target =
  * else changed the file since the agent saw it.
  * @param path as the model gave it
  */
-export async function writeTarget(path: string, cwd: string, seen: SeenFiles): Promise<Target> {
+export async function writeTarget(path: string, { cwd, seen, approved }: Place): Promise<Target> {
   if (path.endsWith('/')) {
     return {
       kind: 'refused',
       message: `${path} names a directory; give the path of a file, without a slash at its end.`,
     }
   }
-  const real = realTarget(absolutePath(path, cwd))
+  const absolute = absolutePath(path, cwd)
+  const real = realTarget(absolute)
+  const moved = movedSince(absolute, real, approved)
+  if (moved !== null) return { kind: 'refused', message: `${path} cannot be written because ${moved}.` }
   const opened = await openRegular(real)
   switch (opened.kind) {
     case 'missing':
