@@ -1,12 +1,11 @@
 /** Puts a run together in its order: directory, settings, model, store, session, and then its parts. */
-import { homedir } from 'node:os'
 import type { CommonArgs, RunArgs } from '../cli/args.ts'
 import type { Model } from '../services/model/index.ts'
 import type { AskPerson, Observe, Result, StorePort } from '../services/ports.ts'
 import type { StepPort } from '../services/stepPorts.ts'
-import { createStore } from '../services/store/index.ts'
+import { createStore, StoreError } from '../services/store/index.ts'
 import { endAllGroups } from '../services/tools/bash.ts'
-import { agentHome, workingDirectory } from './directory.ts'
+import { agentHome, userHome, workingDirectory } from './directory.ts'
 import { withFaultyJournals } from './faults.ts'
 import { endLeftoversOf } from './leftovers.ts'
 import { type ModelSource, openModel } from './model.ts'
@@ -31,7 +30,7 @@ export async function compose(
   const place = await workingDirectory(common.cwd)
   // A session that goes on brings its own directory, so a lost one of the shell does not matter then.
   if (!place.ok && (common.cwd !== null || !namesSession(args))) return place
-  const here = place.ok ? place.value : homedir()
+  const here = place.ok ? place.value : userHome()
   const settings = await settingsFor(here, common)
   if (!settings.ok) return settings
   const model = openModel(source, args, settings.value.settings, warn)
@@ -58,8 +57,13 @@ function namesSession({ session }: RunArgs): boolean {
 }
 
 async function holdSession(store: StorePort, args: RunArgs, here: string): Promise<Result<RunSession>> {
-  const found = await findSession(store, args.session, here)
-  return found.ok ? openSession(store, found.value) : found
+  try {
+    const found = await findSession(store, args.session, here)
+    return found.ok ? await openSession(store, found.value) : found
+  } catch (error) {
+    if (error instanceof StoreError) return { ok: false, message: error.message }
+    throw error
+  }
 }
 
 async function closing(store: StorePort, result: { ok: false; message: string }): Promise<typeof result> {

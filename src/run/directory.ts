@@ -6,7 +6,16 @@ import type { Result } from '../services/ports.ts'
 
 /** The user's own folder of the agent (contract.md, 1). */
 export function agentHome(env: NodeJS.ProcessEnv): string {
-  return env.AGENT_HOME ? resolve(env.AGENT_HOME) : join(homedir(), '.agent')
+  return env.AGENT_HOME ? resolve(env.AGENT_HOME) : join(userHome(), '.agent')
+}
+
+/** The user's home; the root where a user has none, as in a container under any number. */
+export function userHome(): string {
+  try {
+    return homedir()
+  } catch {
+    return '/'
+  }
 }
 
 /** @returns the working directory as a real path: what `-C` names, else the one the process stands in */

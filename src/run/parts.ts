@@ -1,5 +1,4 @@
 /** The parts of one run over the real world: tools, context, permissions, memory, skills, subagents. */
-import { homedir } from 'node:os'
 import type { CommonArgs, RunArgs } from '../cli/args.ts'
 import type { TurnLimits } from '../machines/journal.ts'
 import { createTaskOutputs } from '../services/compaction/taskOutputs.ts'
@@ -23,7 +22,7 @@ import { rememberTool } from '../services/tools/remember.ts'
 import { markedEnv } from '../services/tools/shell/mark.ts'
 import { taskTool } from '../services/tools/task.ts'
 import { childEnv } from './credentials.ts'
-import { agentHome, existingDirectory } from './directory.ts'
+import { agentHome, existingDirectory, userHome } from './directory.ts'
 import { withFault } from './faults.ts'
 import { openMemory } from './memory.ts'
 import type { RunSession } from './session.ts'
@@ -84,7 +83,7 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
   const { settings, warnings } = applied.value
   for (const message of [...warnings, ...session.warnings]) warn(message)
   const name = model.name ?? args.model ?? settings.model ?? DEFAULT_MODEL
-  const home = homedir()
+  const home = userHome()
   const place = { cwd, home, agentHome: agentHome(process.env), trusted: isTrusted(agentHome(process.env), cwd) }
   const skills = createSkills({ ...place, warn })
   await skills.read()

@@ -2,6 +2,7 @@
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fchmodSync,
   mkdirSync,
   openSync,
@@ -42,7 +43,8 @@ function makeDir(path: string): void {
     mkdirSync(path, { mode: PRIVATE_DIR })
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return
-    if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error
+    // Where the parent is there and nothing can be made in it (/proc), it is no use to make it.
+    if (errorCode(error) !== 'ENOENT' || existsSync(dirname(path))) throw error
     makeDir(dirname(path))
     makeDir(path)
     return
