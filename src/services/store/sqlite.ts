@@ -146,6 +146,7 @@ async function setMany(store: KeyvSqlite, pairs: Array<{ key: string; value: str
 }
 
 function overSqlite(keyv: Keyv<string>, store: KeyvSqlite, place: string): KeyValue {
+  const identity = fileIdentity(place)
   const get = (keys: string[]) => keyv.getMany<string>(keys)
   const scan = async (prefix: string): Promise<Pair[]> => {
     const rows = (await store.query(
@@ -161,6 +162,12 @@ function overSqlite(keyv: Keyv<string>, store: KeyvSqlite, place: string): KeyVa
     scan,
     series: (prefix, count) => series(scan, get, prefix, count),
     put: async (records, commit) => {
+      // SQLite would go on writing into a file that nobody will ever find.
+      if (fileIdentity(place) !== identity) {
+        throw new StoreError(
+          `The session store ${place} was deleted or moved while it was in use. What was in it is lost to this run; the next one begins a new one.`,
+        )
+      }
       await keyv.setMany([...records, ...commit].map(([key, value]) => ({ key, value })))
     },
     drop: (keys, prefixes) => drop(store, keys, prefixes),
