@@ -30,7 +30,24 @@ export async function drawDiagrams() {
     'diagrams/agent.svg': svg,
     'diagrams/agent.json': `${JSON.stringify(toJson(graph), null, 2)}\n`,
     'src/commands/chart.json': `${JSON.stringify({ svg }, null, 2)}\n`,
+    'docs/statechart.md': withExcerpts(readFileSync(join(ROOT, 'docs/statechart.md'), 'utf8'), (state) =>
+      toMermaid(excerptOf(graph, state)),
+    ),
   }
+}
+
+/** The ways out of one state. */
+function excerptOf(graph, state) {
+  const transitions = graph.transitions.filter(({ from, scope }) => from === state && scope === 'state')
+  if (transitions.length === 0) throw new Error(`docs/statechart.md shows ${state}, which has no way out`)
+  return { ...graph, transitions, states: graph.states.filter(({ name }) => name === state) }
+}
+
+/** Puts each state's diagram between its marks. */
+function withExcerpts(text, draw) {
+  return text.replace(/(<!-- diagram: (\w+) -->\n)[\s\S]*?(<!-- \/diagram -->)/g, (_, begin, state, end) => {
+    return `${begin}\n\`\`\`mermaid\n${draw(state)}\`\`\`\n\n${end}`
+  })
 }
 
 /** The sources are TypeScript; this runs on Node as it is. */

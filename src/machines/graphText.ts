@@ -54,20 +54,29 @@ export function anywhereLabel(graph: Graph, visits?: Visits): string {
   return `recorded in every state: ${anywhereOf(graph, visits).join(', ')}`
 }
 
+/** @param graph the whole graph, or a part of it */
 export function toMermaid(graph: Graph, visits?: Visits): string {
-  const lines = ['stateDiagram-v2', `  [*] --> ${graph.initial}`]
-  for (const { name, kind } of graph.states) if (kind === 'choice') lines.push(`  state ${name} <<choice>>`)
-  for (const { from, to, transitions } of arrowsOf(graph)) {
-    for (const transition of transitions) lines.push(`  ${from} --> ${to} : ${transitionLabel(transition, visits)}`)
+  const { states, initial } = graph
+  const named = (kind: GraphState['kind']) => states.filter((state) => state.kind === kind).map(({ name }) => name)
+  const isWhole = states.some(({ name }) => name === initial) && named('final').length > 0
+  const anywhere = anywhereOf(graph, visits)
+  const lines = [
+    'stateDiagram-v2',
+    ...(isWhole ? [`  [*] --> ${initial}`] : ['  direction LR']),
+    ...named('choice').map((name) => `  state ${name} <<choice>>`),
+    ...arrowsOf(graph).flatMap(({ from, to, transitions }) =>
+      transitions.map((transition) => `  ${from} --> ${to} : ${transitionLabel(transition, visits)}`),
+    ),
+    ...named('final').map((name) => `  ${name} --> [*]`),
+  ]
+  if (anywhere.length > 0) {
+    const recorded = anywhere.map((event) => `    ${event}`)
+    lines.push(`  note right of ${initial}`, '    Recorded wherever it comes:', ...recorded, '  end note')
   }
-  for (const { name, kind } of graph.states) if (kind === 'final') lines.push(`  ${name} --> [*]`)
-  lines.push(`  note right of ${graph.initial}`, '    Recorded wherever it comes:')
-  for (const event of anywhereOf(graph, visits)) lines.push(`    ${event}`)
-  lines.push('  end note')
   if (visits) {
+    const visited = states.filter(({ name, kind }) => kind !== 'choice' && visits.states.has(name))
     lines.push('  classDef visited fill:#dbeafe,stroke:#2563eb,color:#1e3a8a')
-    const visited = graph.states.filter(({ name, kind }) => kind !== 'choice' && visits.states.has(name))
-    for (const { name } of visited) lines.push(`  class ${name} visited`)
+    lines.push(...visited.map(({ name }) => `  class ${name} visited`))
   }
   return `${lines.join('\n')}\n`
 }
