@@ -2,6 +2,7 @@
 import { type Asked, parseArgs } from './cli/args.ts'
 import { helpText } from './cli/flags.ts'
 import { catchSignals } from './run/signals.ts'
+import { printable } from './services/text.ts'
 
 /** @returns the exit code (contract.md, 2) */
 export async function main(argv: string[]): Promise<number> {
@@ -12,7 +13,7 @@ export async function main(argv: string[]): Promise<number> {
     case 'version':
       return print(__VERSION__)
     case 'usage':
-      process.stderr.write(`agent: ${asked.message}\n`)
+      process.stderr.write(`agent: ${printable(asked.message)}\n`)
       return 2
     case 'run':
     case 'forkRun':

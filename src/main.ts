@@ -1,5 +1,6 @@
 /** The bundle's entry: runs the command line and ends the process when all is written. */
 import { main } from './cli.ts'
+import { printable } from './services/text.ts'
 
 // An empty HOME is none. Node would take the working directory for it, and a project's .agent for the user's.
 if (process.env.HOME === '') delete process.env.HOME
@@ -10,13 +11,14 @@ main(process.argv.slice(2)).then(
   (error: unknown) => {
     // What a run or a command cannot go on without; not a bug.
     if (error instanceof Error && error.name === 'StoreError') {
-      process.stderr.write(`agent: ${error.message}\n`)
+      process.stderr.write(`agent: ${printable(error.message)}\n`)
       process.exit(1)
     }
     process.stderr.write(
-      `agent: internal error: ${error instanceof Error ? error.message : String(error)}. Please report it.\n`,
+      `agent: internal error: ${printable(error instanceof Error ? error.message : String(error))}. Please report it.\n`,
     )
-    if (process.argv.includes('--debug') && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+    if (process.argv.includes('--debug') && error instanceof Error)
+      process.stderr.write(`${printable(error.stack ?? '')}\n`)
     process.exit(1)
   },
 )

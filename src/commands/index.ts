@@ -1,6 +1,7 @@
 /** The commands beside the run of a prompt; each is loaded when it is asked for. */
 import type { Asked } from '../cli/args.ts'
 import { agentHome, workingDirectory } from '../run/directory.ts'
+import { printable } from '../services/text.ts'
 
 type Command = Extract<Asked, { kind: 'command' }>
 
@@ -52,6 +53,6 @@ export async function runCommand(command: Command): Promise<number> {
 }
 
 function refuse(message: string): number {
-  process.stderr.write(`agent: ${message}\n`)
+  process.stderr.write(`agent: ${printable(message)}\n`)
   return 2
 }

@@ -110,7 +110,9 @@ async function perform(action: Action, shell: Shell, refuse: (message: string) =
       const removed = await notes.remove(found.value.file)
       if (!removed.ok) return refuse(`Nothing was removed: ${removed.message}.`)
       stdout.write(
-        json ? `${JSON.stringify({ removed: [found.value.file] })}\n` : `removed .memory/${found.value.file}\n`,
+        json
+          ? `${JSON.stringify({ removed: [found.value.file] })}\n`
+          : `removed .memory/${printableLine(found.value.file)}\n`,
       )
       return 0
     }

@@ -2,6 +2,7 @@
 import type { Asked } from '../cli/args.ts'
 import type { Result, StorePort } from '../services/ports.ts'
 import { createStore } from '../services/store/index.ts'
+import { printable } from '../services/text.ts'
 import type { LookDeps } from './look.ts'
 
 type Command = Extract<Asked, { kind: 'command' }>
@@ -10,13 +11,13 @@ type Command = Extract<Asked, { kind: 'command' }>
 export async function runLooking(command: Command, home: string, cwd: string): Promise<number> {
   const id = idOf(command)
   if (!id.ok) {
-    process.stderr.write(`agent: ${id.message}\n`)
+    process.stderr.write(`agent: ${printable(id.message)}\n`)
     return 2
   }
   const { stdout, stderr, env } = process
   const open = (): StorePort => {
     const uri = env.AGENT_STORE
-    return createStore({ home, ...(uri && { uri }), warn: (message) => stderr.write(`agent: ${message}\n`) })
+    return createStore({ home, ...(uri && { uri }), warn: (message) => stderr.write(`agent: ${printable(message)}\n`) })
   }
   // Nothing is opened before it is read.
   const store = open()
@@ -40,7 +41,9 @@ async function run({ name, common, flags }: Command, id: string, deps: LookDeps,
       const { GRAPH_FORMATS, graphCommand } = await import('./graph.ts')
       const format = GRAPH_FORMATS.find((one) => one === (flags.graphFormat ?? (json ? 'json' : 'mermaid')))
       if (format === undefined) {
-        deps.stderr.write(`agent: --format is ${GRAPH_FORMATS.join(', ')}, not ${JSON.stringify(flags.graphFormat)}.\n`)
+        deps.stderr.write(
+          `agent: --format is ${GRAPH_FORMATS.join(', ')}, not ${printable(JSON.stringify(flags.graphFormat))}.\n`,
+        )
         return 2
       }
       return graphCommand({ format, session: flags.session }, { ...deps, store: () => deps.store })

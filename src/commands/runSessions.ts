@@ -1,6 +1,7 @@
 /** `agent sessions`: from the command line to the command over the real store. */
 import type { Asked } from '../cli/args.ts'
 import { createStore } from '../services/store/index.ts'
+import { printable } from '../services/text.ts'
 import { type SessionsArgs, sessionsCommand } from './sessions.ts'
 
 type Command = Extract<Asked, { kind: 'command' }>
@@ -9,7 +10,7 @@ type Command = Extract<Asked, { kind: 'command' }>
 export async function runSessions({ input, common, flags }: Command, home: string, cwd: string): Promise<number> {
   const args = sessionsArgs(input, common.format === 'json', flags.all)
   if (typeof args === 'string') {
-    process.stderr.write(`agent: ${args}\n`)
+    process.stderr.write(`agent: ${printable(args)}\n`)
     return 2
   }
   const { stdout, stderr, env } = process
@@ -17,7 +18,7 @@ export async function runSessions({ input, common, flags }: Command, home: strin
   const store = createStore({
     home,
     ...(uri && { uri }),
-    warn: (message) => stderr.write(`agent: ${message}\n`),
+    warn: (message) => stderr.write(`agent: ${printable(message)}\n`),
   })
   try {
     return await sessionsCommand(args, {

@@ -37,7 +37,9 @@ export async function skillsCommand({ json, input }: SkillsArgs, { home, cwd }: 
   const stderr = createSink(process.stderr, () => {})
   const [extra] = input
   if (extra !== undefined) {
-    stderr.write(`agent: Unexpected argument ${JSON.stringify(extra)}: agent skills lists the skills there are.\n`)
+    stderr.write(
+      `agent: Unexpected argument ${printable(JSON.stringify(extra))}: agent skills lists the skills there are.\n`,
+    )
     await stderr.flush()
     return 2
   }

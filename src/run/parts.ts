@@ -21,6 +21,7 @@ import { createTools, SUBAGENT_TOOLS } from '../services/tools/registry.ts'
 import { rememberTool } from '../services/tools/remember.ts'
 import { markedEnv } from '../services/tools/shell/mark.ts'
 import { taskTool } from '../services/tools/task.ts'
+import { concealContext, concealerOf, concealTools } from './conceal.ts'
 import { childEnv } from './credentials.ts'
 import { agentHome, existingDirectory, userHome } from './directory.ts'
 import { withFault } from './faults.ts'
@@ -49,6 +50,7 @@ export interface Grounds {
 
 export interface Parts {
   session: RunSession
+  settings: Settings
   deps: RunParts
   subagents: Subagents
   /** USD so far; null where a model's price is not known. */
@@ -102,24 +104,28 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
   const spending = createSpending(model)
   const memory = openMemory({ cwd, settings, model: spending.model, name, maxOutputTokens, warn })
   const more = [taskTool(runTask), loadSkillTool(skills), compactTool, ...(memory ? [rememberTool(memory.notes)] : [])]
-  const tools = createTools({ more })
-  const ownTools = createTools({ builtIn: SUBAGENT_TOOLS })
+  const secret = concealerOf(process.env)
+  const tools = concealTools(createTools({ more }), secret)
+  const ownTools = concealTools(createTools({ builtIn: SUBAGENT_TOOLS }), secret)
   const about = { ...place, now: () => new Date(), env: process.env, appendSystemPrompt: args.appendSystemPrompt }
   const deps = withFault({
     session: { session_id: session.session_id, cwd, model: name },
     limits: limitsOf(args, settings, name),
     maxOutputTokens,
-    context: createContext({
-      ...about,
-      tools: tools.specs(),
-      warn,
-      role: 'main',
-      more: async () => {
-        const { entries, note } = await skills.read()
-        const index = (await memory?.notes.index()) ?? ''
-        return { skills: entries, skillsNote: note, tools: tools.specs(), memory: index }
-      },
-    }),
+    context: concealContext(
+      createContext({
+        ...about,
+        tools: tools.specs(),
+        warn,
+        role: 'main',
+        more: async () => {
+          const { entries, note } = await skills.read()
+          const index = (await memory?.notes.index()) ?? ''
+          return { skills: entries, skillsNote: note, tools: tools.specs(), memory: index }
+        },
+      }),
+      secret,
+    ),
     model: spending.model,
     tools,
     toolEnv: {
@@ -137,14 +143,18 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
   const subagents = createSubagents({
     parent: deps,
     // The run itself has warned of whatever is wrong with these files.
-    context: createContext({ ...about, tools: ownTools.specs(), warn: () => {}, role: 'subagent' }),
+    context: concealContext(
+      createContext({ ...about, tools: ownTools.specs(), warn: () => {}, role: 'subagent' }),
+      secret,
+    ),
     tools: ownTools,
     hold: (id) => store.hold(id),
   })
-  return { ok: true, value: { session, spent: spending.total, deps, subagents } }
+  return { ok: true, value: { session, settings, spent: spending.total, deps, subagents } }
 }
 
-function limitsOf(args: RunArgs, settings: Settings, model: string): TurnLimits {
+/** @returns what bounds a turn with this model */
+export function limitsOf(args: RunArgs, settings: Settings, model: string): TurnLimits {
   return {
     max_turns: args.maxTurns ?? DEFAULT_MAX_TURNS,
     input_tokens: settings.compaction.input_tokens ?? budgetOf(model),

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { RunResult } from '../../src/services/ports.ts'
+import { filesWithKey, holdsKey, TEST_KEY } from './noKey.ts'
 
 /** The built agent; another build than dist/ where the variable names one. */
 export const CLI = process.env.AGENT_TEST_CLI ?? join(import.meta.dirname, '../../dist/cli.js')
 
-/** Every test run uses this key; `test/cli/secrets.test.ts` looks for it where it must not be. */
-export const TEST_KEY = 'sk-ant-test-0123456789-SECRET'
+export { TEST_KEY }
 
 export interface Ended {
   code: number | null
@@ -29,10 +29,14 @@ export interface RunOptions {
   stdin?: string | Buffer | null
 }
 
-/** @returns a new directory under its real path, removed after the test */
+/** @returns a new directory under its real path, removed after the test, which fails if the key was written there */
 export function temporaryDirectory(name = 'stepwright-test-'): string {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), name)))
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 3 }))
+  onTestFinished(() => {
+    const leaks = filesWithKey(directory)
+    rmSync(directory, { recursive: true, force: true, maxRetries: 3 })
+    if (leaks.length > 0) throw new Error(`The key was written to ${leaks.join(', ')}.`)
+  })
   return directory
 }
 
@@ -59,7 +63,7 @@ export function startAgent(args: string[], options: RunOptions): ChildProcess {
   })
 }
 
-/** @returns what a started agent ended with */
+/** @returns what a started agent ended with; rejects where it printed the key */
 export async function ended(child: ChildProcess): Promise<Ended> {
   const out: Buffer[] = []
   const err: Buffer[] = []
@@ -67,14 +71,11 @@ export async function ended(child: ChildProcess): Promise<Ended> {
   child.stderr?.on('data', (chunk: Buffer) => err.push(chunk))
   return new Promise((resolve, reject) => {
     child.on('error', reject)
-    child.on('close', (code, signal) =>
-      resolve({
-        code,
-        signal,
-        stdout: Buffer.concat(out).toString('utf8'),
-        stderr: Buffer.concat(err).toString('utf8'),
-      }),
-    )
+    child.on('close', (code, signal) => {
+      const [stdout, stderr] = [Buffer.concat(out).toString('utf8'), Buffer.concat(err).toString('utf8')]
+      if (holdsKey(stdout) || holdsKey(stderr)) reject(new Error(`The key was printed: ${stdout}${stderr}`))
+      else resolve({ code, signal, stdout, stderr })
+    })
   })
 }
 

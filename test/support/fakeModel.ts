@@ -10,6 +10,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { holdsKey } from './noKey.ts'
 import { type Reply, reply } from './replies.ts'
 import { messageJson, streamEvents, withIds } from './sse.ts'
 import { validateRequest } from './validateRequest.ts'
@@ -95,6 +96,7 @@ export async function startFakeModel(options: FakeModelOptions): Promise<FakeMod
   }
 
   const check = (raw: string, body: RequestBody): string | null => {
+    if (holdsKey(raw)) return 'The request body holds the API key.'
     if (options.validate === false) return null
     const problem = validateRequest(raw, { mayEndWithAssistant: paused, mayHaveEmptyThinking: true })
     return problem ?? changedThinking(body, thinkingServed)
