@@ -5,6 +5,7 @@
  */
 import { JOURNAL_VERSION, type JournalEntry, type JournalRecord, type StateName } from './journal.ts'
 import type { Usage } from './messages.ts'
+import { brokenField } from './recordShape.ts'
 
 /** Every record there is, with the state in which its event usually arrives. */
 const USUAL_STATE: Record<JournalRecord['type'], StateName> = {
@@ -58,6 +59,8 @@ export function parseEntry(text: string, seq: number): ParsedEntry {
   if (at === null || Number.isNaN(at.getTime())) return damaged('it has no time')
   const record = unpacked(kept)
   if (record === null) return damaged('its record is of no known type')
+  const broken = brokenField(record)
+  if (broken !== null) return damaged(`its record has no proper ${broken}`)
   const state = typeof named === 'string' ? (named as StateName) : USUAL_STATE[record.type]
   return { kind: 'entry', entry: { v, seq, at: at.toISOString(), in: state, record } }
 }
