@@ -1,11 +1,21 @@
 /** Ends that are not in order: twice a signal, a locked store, a reader that takes nothing or leaves, a closed terminal. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { brain, effect, effects, latest, marked, NEW_PROMPT, PROMPT, read, type Scenario } from '../kill/scenario.ts'
+import { describe, expect, test } from 'vitest'
+import {
+  brain,
+  effect,
+  effects,
+  latest,
+  lockDatabase,
+  marked,
+  NEW_PROMPT,
+  PROMPT,
+  read,
+  type Scenario,
+} from '../kill/scenario.ts'
 import { agentEnv, CLI, ended, resultOf, startAgent } from '../support/agent.ts'
 import { hang } from '../support/fakeModel.ts'
 import { type SetUp, setUp } from './setUp.ts'
@@ -91,7 +101,7 @@ describe('a signal before anything was started', () => {
   test('while another process locks the store', async () => {
     const place = await setUp(['one'])
     await place.run(['-p', 'one'])
-    const unlock = await lock(join(place.home, '.agent', 'sessions.sqlite'), [
+    const unlock = await lockDatabase(join(place.home, '.agent', 'sessions.sqlite'), [
       'PRAGMA journal_mode = DELETE',
       'BEGIN EXCLUSIVE',
     ])
@@ -114,7 +124,7 @@ describe('a signal while a run cannot end in order', () => {
     const child = start(place, ['--continue', '-p', 'two'])
     const end = ended(child)
     await place.model.waitForRequest(1)
-    const unlock = await lock(join(place.home, '.agent', 'sessions.sqlite'), ['BEGIN IMMEDIATE'])
+    const unlock = await lockDatabase(join(place.home, '.agent', 'sessions.sqlite'), ['BEGIN IMMEDIATE'])
     const sent = performance.now()
     child.kill('SIGTERM')
     const done = await end
@@ -206,28 +216,3 @@ describe('a terminal that is closed', () => {
     expect([resumed.code, model.problems]).toEqual([0, []])
   })
 })
-
-interface RawDatabase {
-  all(...args: unknown[]): void
-  close(callback: () => void): void
-}
-
-/** Runs the statements on a database and keeps it open. @returns gives it free */
-async function lock(file: string, statements: string[]): Promise<() => Promise<void>> {
-  const { Database } = createRequire(import.meta.url)('sqlite3')
-  const database: RawDatabase = new Database(file)
-  const run = (text: string) =>
-    new Promise<void>((resolve, reject) =>
-      database.all(text, (error: Error | null) => (error ? reject(error) : resolve())),
-    )
-  for (const text of statements) await run(text)
-  let closed = false
-  const unlock = async () => {
-    if (closed) return
-    closed = true
-    await run('COMMIT')
-    await new Promise<void>((resolve) => database.close(resolve))
-  }
-  onTestFinished(unlock)
-  return unlock
-}

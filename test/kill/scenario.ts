@@ -3,8 +3,9 @@
  * the trace, the journal and the next request must tell the same story.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { JournalEntry } from '../../src/machines/journal.ts'
 import type { LoadedSession } from '../../src/services/ports.ts'
 import { createStore } from '../../src/services/store/index.ts'
@@ -150,4 +151,29 @@ export function expectAllAnswered(entries: JournalEntry[], requests: CapturedReq
 export function expectPromptOnce(request: CapturedRequest | undefined, prompt: string): void {
   const blocks = request?.body.messages.flatMap(({ content }) => content) ?? []
   expect(blocks.filter((block) => block.type === 'text' && block.text === prompt)).toHaveLength(1)
+}
+
+interface RawDatabase {
+  all(...args: unknown[]): void
+  close(callback: () => void): void
+}
+
+/** Runs the statements on a database of ours and keeps it open, so that their locks hold. @returns gives it free */
+export async function lockDatabase(file: string, statements: string[]): Promise<() => Promise<void>> {
+  const { Database } = createRequire(import.meta.url)('sqlite3')
+  const database: RawDatabase = new Database(file)
+  const run = (text: string) =>
+    new Promise<void>((resolve, reject) =>
+      database.all(text, (error: Error | null) => (error ? reject(error) : resolve())),
+    )
+  for (const text of statements) await run(text)
+  let closed = false
+  const unlock = async () => {
+    if (closed) return
+    closed = true
+    await run('COMMIT')
+    await new Promise<void>((resolve) => database.close(resolve))
+  }
+  onTestFinished(unlock)
+  return unlock
 }

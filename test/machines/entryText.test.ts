@@ -66,7 +66,11 @@ describe('an entry as text', () => {
       '[1,0,0,{"type":"reply"}]',
       { kind: 'damaged', reason: 'its record is of no known type' },
     ],
-    ['a prompt without blocks', '[1,0,0,{"type":"prompt","text":"x"}]', { kind: 'damaged', reason: 'its record has no proper blocks' }],
+    [
+      'a prompt without blocks',
+      '[1,0,0,{"type":"prompt","text":"x"}]',
+      { kind: 'damaged', reason: 'its record has no proper blocks' },
+    ],
     [
       'a reply whose content is no list of blocks',
       '[1,0,0,{"type":"reply","usage":[1,2,3,4],"content":[null],"stop_reason":null,"ms":1}]',
