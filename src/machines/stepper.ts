@@ -79,7 +79,8 @@ export function createStepper(machine: AnyStateMachine = agentMachine): Stepper 
       const microsteps: Microstep[] = []
       let { state, context } = from
       const take = (candidates: readonly Candidate[]): boolean => {
-        const taken = candidates.find((candidate) => candidate.isEnabled({ context, event }))
+        const args = { context, event }
+        const taken = candidates.find((candidate) => candidate.isEnabled(args))
         if (taken === undefined) return false
         for (const assign of taken.assign) context = { ...context, ...assign({ context, event }) }
         state = taken.microstep.to
