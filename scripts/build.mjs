@@ -23,7 +23,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
  * dist/inspect.cjs. A part whose source is missing is left out. None may use top-level await (ink does): such a part
  * would have to be an ES module that the launcher imports.
  */
-const PARTS = { 'src/inspect.ts': 'inspect.cjs' }
+const PARTS = { 'src/inspect.ts': 'inspect.cjs', 'src/tui.ts': 'tui.cjs' }
 
 /** Native modules and programs: installed beside the package, never bundled. */
 const EXTERNAL = ['@photostructure/sqlite', '@vscode/ripgrep', '@vscode/ripgrep-*']

@@ -1,5 +1,5 @@
 /** The command line: from the arguments to the one thing that is asked for. No logic of its own. */
-import { type Asked, parseArgs } from './cli/args.ts'
+import { type Asked, type CommonArgs, parseArgs } from './cli/args.ts'
 import { helpText } from './cli/flags.ts'
 import { catchSignals } from './run/signals.ts'
 import { printable } from './services/text.ts'
@@ -28,10 +28,19 @@ export async function main(argv: string[]): Promise<number> {
 async function run(asked: Extract<Asked, { kind: 'run' | 'forkRun' }>): Promise<number> {
   // Asked last: Node makes a stream of stdin when it is named, which costs every start 2 ms.
   const atTerminal = (): boolean => process.stdin.isTTY === true && process.stdout.isTTY === true
-  if (asked.run.prompt.kind === 'none' && asked.run.session.kind === 'new' && atTerminal()) return print(helpText())
+  const isConversation = asked.run.prompt.kind === 'none' && !namesJson(asked.common) && atTerminal()
   const stopping = catchSignals()
+  if (isConversation) {
+    const { converse } = await import('./run/desk.ts')
+    return converse(asked.common, asked.run, stopping)
+  }
   const { runPrompt } = await import('./run/run.ts')
   return (await runPrompt(asked.common, asked.run, { stopping })).code
+}
+
+/** Who asks for JSON wants no conversation, wherever it goes. */
+function namesJson({ format }: CommonArgs): boolean {
+  return format !== null && format !== 'text'
 }
 
 function print(text: string): Promise<number> {

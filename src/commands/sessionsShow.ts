@@ -117,7 +117,7 @@ function noteOf(record: JournalRecord): string | null {
       return from === undefined ? null : `forked from ${from.session_id} at ${from.at}`
     }
     case 'resumed':
-      return 'the unfinished turn is carried on'
+      return record.compact === undefined ? 'the unfinished turn is carried on' : 'a summary was asked for'
     case 'reply':
       return record.incomplete === undefined ? null : `the reply is not whole: ${record.incomplete.reason}`
     case 'callFailed':

@@ -57,7 +57,7 @@ function sizeOf({ messages, round, pending }: Conversation): number {
 
 /** Only the summary is left. A request that is under way follows it; its images have been seen, words stand for them. */
 function withoutHistory(c: Conversation, record: CompactedRecord): Conversation {
-  const isUnderWay = c.pending.length === 0
+  const isUnderWay = c.pending.length === 0 && c.request.length > 0
   const pending = isUnderWay ? withoutImages(c.request) : c.pending
   return {
     ...c,

@@ -73,6 +73,8 @@ export interface Turn {
   denials: Denial[]
   memory: TurnMemory
   compaction: CompactionState
+  /** The turn is over with the summary that a person asked for; absent in all others. */
+  isCompaction?: true
   interrupted: string | null
   failure: Failure | null
 }

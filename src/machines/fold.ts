@@ -19,7 +19,15 @@ import {
   withTurn,
 } from './conversation.ts'
 import { tokensOfBlocks, tokensOfContext } from './estimate.ts'
-import type { ContextRecord, Denial, JournalRecord, PromptRecord, ResumedRecord, TrimmedRecord } from './journal.ts'
+import type {
+  ContextRecord,
+  Denial,
+  JournalRecord,
+  PromptRecord,
+  ResumedRecord,
+  TrimmedRecord,
+  TurnLimits,
+} from './journal.ts'
 import { applyStep } from './layers/trim.ts'
 import { addUsage, isBlank, NO_USAGE, type ToolResultBlock, type ToolUseBlock, wellFormed } from './messages.ts'
 import { failure, takeReply } from './reply.ts'
@@ -43,7 +51,7 @@ export function step(c: Conversation, record: JournalRecord): Conversation {
     case 'prompt':
       return takePrompt(c, record)
     case 'resumed':
-      return carryOn(c, record)
+      return record.compact === undefined ? carryOn(c, record) : beginCompaction(c, record.limits, record.compact.focus)
     case 'context':
       return takeContext(c, record)
     case 'reply':
@@ -56,10 +64,14 @@ export function step(c: Conversation, record: JournalRecord): Conversation {
       return takeFailedCall(c, record)
     case 'trimmed':
       return takeTrim(c, record)
-    case 'compacted':
-      return takeSummary(c, record)
-    case 'compactionFailed':
-      return keepHistory(c, record)
+    case 'compacted': {
+      const next = takeSummary(c, record)
+      return c.turn.isCompaction ? withTurn(next, { status: 'answered' }) : next
+    }
+    case 'compactionFailed': {
+      const next = keepHistory(c, record)
+      return c.turn.isCompaction ? withTurn(next, { failure: failure(record.message) }) : next
+    }
     case 'recalled':
       return takeRecalled(c, record)
     case 'remembered':
@@ -125,6 +137,13 @@ function carryOn(c: Conversation, { limits, memory: wanted }: ResumedRecord): Co
   const turn = { ...newTurn(status === 'answered' ? 'answered' : 'open', limits), memory }
   const kept = status === 'answered' ? { text, stop_reason } : stop_reason === 'pause_turn' ? { stop_reason } : {}
   return { ...c, round: closeRound(c.round), turn: { ...turn, ...kept } }
+}
+
+/** A turn whose one purpose is the summary. An answered request does not follow it; one that waits still waits. */
+function beginCompaction(c: Conversation, limits: TurnLimits, focus: string | null): Conversation {
+  const turn = newTurn('open', limits)
+  const compaction = { ...turn.compaction, due: { trigger: 'tool' as const, focus } }
+  return { ...c, round: closeRound(c.round), request: c.pending, turn: { ...turn, compaction, isCompaction: true } }
 }
 
 type ToolFinished = Extract<JournalRecord, { type: 'toolFinished' }>

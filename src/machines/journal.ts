@@ -76,12 +76,14 @@ export interface PromptRecord {
   memory?: true
 }
 
-/** An unfinished turn is carried on without a new prompt. */
+/** A turn without a new prompt: an unfinished one is carried on, or the conversation is summarised and nothing else. */
 export interface ResumedRecord {
   type: 'resumed'
   cwd: string
   limits: TurnLimits
   memory?: true
+  /** The person asked for a summary, with what it is to be about. */
+  compact?: { focus: string | null }
 }
 
 /** What bounds a turn. Recorded, so that a replay decides as the run did whatever the settings say by then. */

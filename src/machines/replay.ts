@@ -8,7 +8,7 @@ import { fold } from './fold.ts'
 import type { JournalEntry, JournalRecord, StateName, TurnEndedRecord } from './journal.ts'
 import type { ToolUseBlock } from './messages.ts'
 import { Parted, RecordCheck } from './replayCheck.ts'
-import { callOf, derivedEvent, eventOf } from './replayEvents.ts'
+import { callOf, carriesOn, derivedEvent, eventOf } from './replayEvents.ts'
 import { createStepper, type MachineEvent, type Standing, type Stepper } from './stepper.ts'
 
 /** One line of a trace: it begins in the state where the last one ended. */
@@ -152,7 +152,7 @@ class Player {
 
   #restart(entry: JournalEntry): void {
     if (entry.record.type === 'opened') throw new Parted('opens a session that is open already.')
-    if (entry.record.type === 'resumed' && !isUnfinished(this.#standing.context.conversation))
+    if (carriesOn(entry) && !isUnfinished(this.#standing.context.conversation))
       throw new Parted('carries on a turn that was finished.')
     this.#settle()
     const { state } = this.#standing

@@ -56,3 +56,8 @@ export function callOf(record: JournalRecord, { round }: Conversation): ToolUseB
   if (record.type !== 'toolStarted' && record.type !== 'toolFinished') return undefined
   return round.find((one) => one.call.id === record.id)?.call
 }
+
+/** @returns whether the record says that an unfinished turn goes on */
+export function carriesOn({ record }: { record: JournalRecord }): boolean {
+  return record.type === 'resumed' && record.compact === undefined
+}

@@ -84,7 +84,7 @@ function detailOf({ record, call, from, to }: Transition, guard: string | undefi
     case 'prompt':
       return record.text
     case 'resumed':
-      return 'carries the turn on'
+      return record.compact === undefined ? 'carries the turn on' : 'a summary is asked for'
     case 'context':
       return `${record.tools.length} tools, ${record.system.length} characters`
     case 'reply': {

@@ -13,6 +13,7 @@ import { assemble, type Parts, settingsFor } from './parts.ts'
 import { findSession, openSession, type RunSession } from './session.ts'
 
 export interface Composed extends Parts {
+  store: StorePort
   /** Ends what the run started and gives its session free. */
   close(): Promise<void>
 }
@@ -49,7 +50,7 @@ export async function compose(
     await session.value.journal.release()
     return closing(store, parts)
   }
-  return { ok: true, value: { ...parts.value, close: () => closeAll(parts.value, store, model.value) } }
+  return { ok: true, value: { ...parts.value, store, close: () => closeAll(parts.value, store, model.value) } }
 }
 
 function namesSession({ session }: RunArgs): boolean {

@@ -93,6 +93,8 @@ export type Decision = Grounds &
 /** What a person is asked. Texts are as they came: to be made printable before they are shown. */
 export interface Question {
   tool: string
+  /** The call itself, for showing what it would change. */
+  call?: ToolUseBlock
   /** The command, the paths, or the input: what would be done, in full. */
   subject: string
   reason: string

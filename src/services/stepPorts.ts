@@ -5,7 +5,13 @@ import type { Decision, ModelRequest } from './ports.ts'
 
 /** What a service is about to do, worked out by the very functions that it then uses. */
 export type Plan =
-  | { service: 'loadContext'; begin: { kind: 'prompt'; text: string; extra: string | null } | { kind: 'resume' } }
+  | {
+      service: 'loadContext'
+      begin:
+        | { kind: 'prompt'; text: string; extra: string | null }
+        | { kind: 'resume' }
+        | { kind: 'compact'; focus: string | null }
+    }
   | { service: 'persist'; entries: NewEntry[] }
   | { service: 'recall'; prompts: string[] }
   | { service: 'trim'; steps: TrimStep[] }

@@ -14,6 +14,8 @@ export interface Calls {
   finish(event: Finished): string
   /** @returns what runs now in words and since when; null where nothing runs. */
   running(): { words: string; since: number } | null
+  /** Forgets what runs: it was interrupted. */
+  clear(): void
 }
 
 interface Running {
@@ -45,6 +47,7 @@ export function createCalls(colors: Colors, columns: () => number, now: () => nu
     return `${indent}${mark} ${colors.bold(label)}${args === '' ? '' : ` ${args}`}${colors.dim(end)}`
   }
   return {
+    clear: () => running.clear(),
     start(event) {
       const { call, parent_tool_use_id: parent } = event
       running.set(keyOf(event), { call, since: now(), parent })

@@ -94,7 +94,7 @@ class Permissions implements PermissionPort {
     const { reason, suggested, paths } = decision
     const allow: Decision = { kind: 'allow', ...(paths && { paths }) }
     const answer = await ask(
-      { tool: call.name, subject: subjectOf(call, effect, paths), reason, rules: suggested },
+      { tool: call.name, call, subject: subjectOf(call, effect, paths), reason, rules: suggested },
       signal,
     )
     switch (answer.kind) {

@@ -15,10 +15,15 @@ export interface RunMemory {
   sideCalls: SideCallsPort
 }
 
+export type Begin =
+  | { kind: 'prompt'; text: string; extra: string | null }
+  | { kind: 'resume' }
+  | { kind: 'compact'; focus: string | null }
+
 export interface RunDeps {
   session: { session_id: string; cwd: string; model: string; parent?: { session_id: string; tool_use_id: string } }
-  /** What begins the turn: new words, or the wish to carry on with an unfinished one. */
-  begin: { kind: 'prompt'; text: string; extra: string | null } | { kind: 'resume' }
+  /** What begins the turn: new words, the wish to carry on with an unfinished one, or the wish for a summary. */
+  begin: Begin
   limits: TurnLimits
   maxOutputTokens: number
   context: ContextPort

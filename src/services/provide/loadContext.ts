@@ -1,5 +1,6 @@
 /** The `loadContext` service: what the turn begins with, as records. */
-import { isUnfinished } from '../../machines/conversation.ts'
+import { canCompact } from '../../machines/compaction.ts'
+import { type Conversation, isUnfinished } from '../../machines/conversation.ts'
 import type { OpenedRecord, PromptRecord } from '../../machines/journal.ts'
 import type { LoadInput, LoadOutcome } from '../../machines/outcomes.ts'
 import type { RunDeps } from './deps.ts'
@@ -9,6 +10,7 @@ const FINISHED = 'The last turn of this session is finished: give a new prompt w
 export async function loadContext(deps: RunDeps, { conversation }: LoadInput): Promise<LoadOutcome> {
   const { session, begin, limits } = deps
   const { cwd } = session
+  if (begin.kind === 'compact') return beginCompaction(deps, conversation, begin.focus)
   if (begin.kind === 'resume' && !isUnfinished(conversation)) return { kind: 'unloadable', message: FINISHED }
   // A subagent's turn is a part of its parent's, which remembers.
   const isOn = session.parent === undefined && deps.memory?.notes.isOn() === true
@@ -19,4 +21,12 @@ export async function loadContext(deps: RunDeps, { conversation }: LoadInput): P
   if (conversation.session !== null) return { kind: 'loaded', records: [prompt] }
   const opened: OpenedRecord = { type: 'opened', ...session }
   return { kind: 'loaded', records: [opened, prompt] }
+}
+
+const NOTHING_TO_SUMMARISE = 'There is nothing to summarise: the conversation is empty, or a summary already.'
+
+function beginCompaction(deps: RunDeps, conversation: Conversation, focus: string | null): LoadOutcome {
+  if (!canCompact(conversation)) return { kind: 'unloadable', message: NOTHING_TO_SUMMARISE }
+  const { session, limits } = deps
+  return { kind: 'loaded', records: [{ type: 'resumed', cwd: session.cwd, limits, compact: { focus } }] }
 }

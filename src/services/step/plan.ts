@@ -57,6 +57,7 @@ const TRIGGERS = {
 
 function loading(begin: Extract<Plan, { service: 'loadContext' }>['begin']): string[] {
   if (begin.kind === 'resume') return ['carries on the unfinished turn of this session']
+  if (begin.kind === 'compact') return ['has the conversation summarised, and nothing else']
   const piped = begin.extra === null ? [] : [`with ${begin.extra.length.toLocaleString('en')} piped characters`]
   return [`reads the prompt and the files it mentions: ${printableLine(begin.text.slice(0, 400))}`, ...piped]
 }

@@ -1,0 +1,133 @@
+/** What the conversation at the terminal works with, over the parts of a run: a session composed once, turn after turn. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import type { CommonArgs, RunArgs } from '../cli/args.ts'
+import type { Conversation } from '../machines/conversation.ts'
+import { createBranchReader } from '../services/context/branch.ts'
+import { maxOutputOf } from '../services/model/prices.ts'
+import type { Result } from '../services/ports.ts'
+import { createRecorder } from '../services/provide/recorder.ts'
+import { changeTrust, isTrusted } from '../services/settings/trust.ts'
+import { listFiles } from '../services/tools/search/listFiles.ts'
+import type { Desk, Eyes, OpenSession } from '../tui/desk.ts'
+import { type Composed, compose } from './compose.ts'
+import { agentHome } from './directory.ts'
+import { limitsOf } from './parts.ts'
+import type { Stopping } from './signals.ts'
+import { startTurn, type Turn } from './turn.ts'
+
+const MOST_PRINTED = 4 * 1024 * 1024
+
+/** @returns the desk of one process; `args` hold for every session that is opened at it */
+export function createDesk(common: CommonArgs, args: RunArgs, stopping: Stopping): Desk {
+  const home = agentHome(process.env)
+  const servers: ChildProcess[] = []
+  process.on('exit', () => {
+    for (const server of servers) server.kill()
+  })
+  return {
+    first: args.session,
+    home,
+    version: __VERSION__,
+    open: (choice, model, eyes) => openAt(common, { ...args, session: choice, model: model ?? args.model }, eyes),
+    command: (words, cwd) => {
+      const options = { cwd, maxBuffer: MOST_PRINTED, env: process.env }
+      return new Promise((resolve) =>
+        execFile(process.execPath, [program(), ...words], options, (_, out, err) => resolve(`${out}${err}`)),
+      )
+    },
+    server: (words, cwd) => {
+      const child = spawn(process.execPath, [program(), ...words], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+      servers.push(child)
+      return firstLine(child)
+    },
+    files: (cwd) => listFiles(cwd, process.env),
+    trust: (cwd) => ({ isTrusted: isTrusted(home, cwd), add: () => changeTrust(home, 'add', cwd) }),
+    whenStopped: (listener) => stopping.whenAsked(listener),
+    lastly: (restore) => stopping.lastly({ atOnce: restore, late: async () => restore() }),
+    exitCode: () => stopping.exitCode(),
+  }
+}
+
+/** The command line that this process was started with. */
+function program(): string {
+  return process.argv[1] ?? ''
+}
+
+function firstLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    let said = ''
+    const take = (chunk: Buffer): void => {
+      said += chunk.toString('utf8')
+      if (said.includes('\n')) resolve(said.split('\n')[0] ?? '')
+    }
+    child.stdout?.on('data', take)
+    child.stderr?.on('data', take)
+    child.on('error', (error) => resolve(error.message))
+    child.on('exit', () => resolve(said.trim()))
+  })
+}
+
+async function openAt(common: CommonArgs, args: RunArgs, { observe, ask }: Eyes): Promise<Result<OpenSession>> {
+  const composed = await compose(common, args, { kind: 'server' }, observe, null, args.yes ? null : ask)
+  if (!composed.ok) return composed
+  const run = composed.value
+  const recorder = createRecorder(run.session.journal, (message) => observe({ type: 'warning', message }))
+  const { inherited } = run.session
+  if (inherited.length > 0) await recorder.write(inherited, run.session.conversation)
+  return { ok: true, value: sessionOf(run, args, recorder) }
+}
+
+type Recorder = ReturnType<typeof createRecorder>
+
+function sessionOf(run: Composed, args: RunArgs, recorder: Recorder): OpenSession {
+  const { deps, session, store } = run
+  const { session_id } = session
+  let conversation: Conversation = session.conversation
+  let turn: Turn | null = null
+  const branch = createBranchReader(deps.session.cwd, process.env)
+  const taken = async (): Promise<number> => {
+    if (deps.step === undefined) return 0
+    const { transitionsBefore } = await import('./step.ts')
+    return transitionsBefore((await store.load(session_id))?.entries ?? [])
+  }
+  return {
+    session_id,
+    cwd: deps.session.cwd,
+    isOld: session.entries.length > 0,
+    model: () => deps.session.model,
+    setModel(name) {
+      deps.session = { ...deps.session, model: name }
+      deps.limits = limitsOf(args, run.settings, name)
+      deps.maxOutputTokens = run.settings.max_output_tokens ?? maxOutputOf(name)
+    },
+    conversation: () => turn?.conversation() ?? conversation,
+    budget: () => deps.limits.input_tokens,
+    spent: run.spent,
+    branch,
+    async turn(begin) {
+      const started = startTurn({ deps, recorder, before: conversation, begin, taken: await taken() })
+      turn = started
+      const ended = started.ended.then((end) => {
+        turn = null
+        conversation = end.conversation
+        return end
+      })
+      return { ...started, ended }
+    },
+    setStep(step) {
+      if (step === null) delete deps.step
+      else deps.step = step
+    },
+    async sessions(all) {
+      const heads = await store.list(all ? null : deps.session.cwd)
+      return heads.filter((head) => head.parent === undefined)
+    },
+    close: run.close,
+  }
+}
+
+/** @returns the exit code of a conversation at the terminal */
+export async function converse(common: CommonArgs, args: RunArgs, stopping: Stopping): Promise<number> {
+  const { startConversation } = await import('../tui.ts')
+  return startConversation(createDesk(common, args, stopping))
+}

@@ -1,0 +1,262 @@
+/** The conversation at the terminal: joins keys, session and screen. What each of them does is in the files beside. */
+import picocolors from 'picocolors'
+import type { SessionChoice } from '../cli/args.ts'
+import { wantsColor } from '../services/output/index.ts'
+import { clip, describeCall, printable, printableLine } from '../services/text.ts'
+import { createAsking } from './asking.ts'
+import { createCommands } from './commands.ts'
+import type { Desk, OpenSession, TurnEnd } from './desk.ts'
+import { createEditorPanel } from './editorPanel.ts'
+import { createFileList } from './fileList.ts'
+import type { Hands } from './hands.ts'
+import { type History, openHistory } from './history.ts'
+import type { Input, Key } from './keys.ts'
+import { pastBlocks } from './past.ts'
+import { createPickerPanel } from './pickerPanel.ts'
+import { createStage } from './stage.ts'
+import { statusLine } from './status.ts'
+import { createStepping } from './stepping.ts'
+import { canGoOn, createTalk } from './talk.ts'
+import { blank, createTranscript, folded, promptBlock, type Renderers } from './transcript.ts'
+
+/** Two presses of Ctrl-C within this leave. */
+const TWICE_MS = 1_500
+const TICK_MS = 120
+/** After the first prompt stands: what is heavy is loaded while the person reads. */
+const LOAD_MS = 30
+
+/** Runs the conversation until the person leaves. @returns the exit code */
+export function runApp(desk: Desk): Promise<number> {
+  const { stdin, stdout, env } = process
+  const colors = picocolors.createColors(wantsColor(true, env))
+  let renderers: Renderers | undefined
+  let loading: Promise<Renderers> | null = null
+  let history: History = openHistory(desk.home, process.cwd())
+  let lastInterrupt = Number.NEGATIVE_INFINITY
+  let isLeaving = false
+  let leftWith: (code: number) => void = () => {}
+  const left = new Promise<number>((resolve) => {
+    leftWith = resolve
+  })
+
+  const load = (): Promise<Renderers> => {
+    loading ??= Promise.all([import('./markdown.ts'), import('./diff.ts')]).then(([markdown, { renderDiff }]) => {
+      renderers = { markdown, renderDiff }
+      return renderers
+    })
+    return loading
+  }
+  const cwd = (): string => talk.session()?.cwd ?? process.cwd()
+  const files = createFileList(() => desk.files(cwd()), cwd)
+  const editor = createEditorPanel({
+    colors,
+    history: () => history,
+    files,
+    commands: () => commands.candidates(),
+    submit,
+    changed: () => stage.now(),
+  })
+  const transcript = createTranscript({
+    colors,
+    columns: () => stage.columns(),
+    now: () => performance.now(),
+    cwd,
+    renderers: () => renderers,
+    print: (...blocks) => stage.print(...blocks),
+  })
+  const ask = createAsking({
+    stage: () => stage,
+    colors,
+    cwd,
+    renderers: load,
+    wasShown: transcript.wasShown,
+    onAsking: (isAsking) => talk.setAsking(isAsking),
+  })
+  const talk = createTalk({
+    desk,
+    eyes: { observe: transcript.observe, ask },
+    running: transcript.running,
+    onOpened,
+    onSent: (begin) => {
+      if (begin.kind === 'prompt') stage.print(promptBlock(begin.text, colors))
+    },
+    onEnded,
+    changed: () => stage.soon(),
+  })
+  const stage = createStage({
+    stdin,
+    stdout,
+    colors,
+    editor: () => editor,
+    answer: () => transcript.answer,
+    queue: talk.queue,
+    status: (columns) => statusLine(talk.figures(), columns, performance.now(), colors),
+    onInput,
+    onClosed: () => void leave('the terminal was closed'),
+  })
+  const stepping = createStepping({ stage, colors, talk })
+  const hands: Hands = {
+    desk,
+    colors,
+    session: talk.session,
+    figures: talk.figures,
+    isBusy: talk.isBusy,
+    tell: (text) => stage.tell(printable(text)),
+    show: (lines) => stage.tell(lines.join('\n')),
+    send: (text) => talk.send({ kind: 'prompt', text, extra: null }),
+    compact: (focus) => talk.send({ kind: 'compact', focus }),
+    open,
+    setModel: talk.setModel,
+    pick: (title, items) =>
+      new Promise((resolve) => {
+        const close = stage.open(
+          createPickerPanel(title, items, colors, (index) => {
+            close()
+            resolve(index)
+          }),
+        )
+      }),
+    toggleStep: () => stepping.toggle(),
+    leave: () => void leave(null),
+  }
+  const commands = createCommands(hands, desk.home, cwd)
+
+  function onOpened(session: OpenSession): void {
+    history = openHistory(desk.home, session.cwd)
+    stage.tell(colors.dim(`agent ${desk.version} · ${printableLine(session.cwd)} · /help shows what can be typed`))
+    if (!session.isOld) return
+    stage.print(...pastBlocks(session.conversation().messages, colors, () => renderers))
+    if (canGoOn(session))
+      stage.tell(
+        colors.yellow('The last turn of this session was not finished: Enter on an empty line goes on with it.'),
+      )
+  }
+
+  function onEnded({ conversation, storeFault, unloadable }: TurnEnd): void {
+    const { turn } = conversation
+    const problems = [
+      ...(unloadable === null ? [] : [unloadable]),
+      ...(turn.failure === null || turn.status === 'cancelled' ? [] : [turn.failure.message]),
+      ...(storeFault === null ? [] : [`The session could not be saved: ${storeFault}`]),
+    ]
+    for (const problem of problems) stage.tell(`${colors.red('error:')} ${printable(problem)}`)
+    if (turn.status === 'done' && turn.stop_reason === 'max_tokens')
+      stage.tell(colors.yellow("The answer was cut at the model's output limit; “go on” asks for the rest."))
+    if (turn.status !== 'cancelled') return
+    stage.print(...transcript.cutOff())
+    stage.tell(colors.yellow('Interrupted. What is to be done instead?'))
+    // What was queued was meant for after the work that is stopped now.
+    const queued = talk.takeQueue()
+    if (queued.length > 0) editor.setText([...queued, editor.text()].filter((text) => text !== '').join('\n'))
+  }
+
+  async function open(choice: SessionChoice): Promise<void> {
+    if (talk.isBusy()) return hands.tell('The agent works: stop it with Esc first.')
+    const problem = await talk.open(choice)
+    if (problem !== null) hands.tell(problem)
+  }
+
+  function submit(text: string): void {
+    if (text.trim() === '') {
+      if (canGoOn(talk.session()) && !talk.isBusy()) talk.send({ kind: 'resume' })
+      return
+    }
+    history.add(text)
+    if (text.startsWith('/') && !/^\/\S*\//.test(text)) void run(text)
+    else talk.send({ kind: 'prompt', text: text.startsWith(' /') ? text.slice(1) : text, extra: null })
+  }
+  async function run(text: string): Promise<void> {
+    stage.print(promptBlock(text, colors))
+    try {
+      await commands.run(text)
+    } catch (error) {
+      hands.tell(`The command failed: ${error instanceof Error ? error.message : String(error)}`)
+    }
+    stage.now()
+  }
+
+  function onInput(input: Input): void {
+    if (input.kind !== 'key' || !takeGlobal(input)) {
+      const panel = stage.panel()
+      if (!panel.take(input) && input.kind === 'key' && panel === editor) takeRest(input)
+    }
+    stage.now()
+  }
+  /** Keys that mean the same wherever one is. */
+  function takeGlobal({ name, ctrl, alt }: Key): boolean {
+    if (!ctrl || alt) return false
+    switch (name) {
+      case 'c':
+        onInterrupt()
+        return true
+      case 'z':
+        stage.suspend()
+        return true
+      case 'l':
+        stage.redraw()
+        return true
+      case 'o':
+        showLastCall()
+        return true
+      default:
+        return false
+    }
+  }
+  /** Keys that the editor leaves. */
+  function takeRest({ name, ctrl }: Key): void {
+    if (name === 'escape' && !editor.closeMenu()) talk.interrupt()
+    if (name === 'd' && ctrl && editor.text() === '') void leave(null)
+  }
+  function onInterrupt(): void {
+    const again = performance.now() - lastInterrupt < TWICE_MS
+    lastInterrupt = performance.now()
+    if (again) return void leave(null)
+    if (!talk.interrupt()) editor.setText('')
+    stage.hint('Ctrl-C again leaves.')
+  }
+  function showLastCall(): void {
+    const last = transcript.lastCall()
+    if (last === null) {
+      stage.hint('No call has ended yet.')
+      return
+    }
+    const title = `${printableLine(last.call.name)} ${describeCall(last.call, 400)}`
+    stage.print(blank)
+    stage.tell(`${colors.dim('┌')} ${colors.bold(clip(title, 400))}`)
+    const rows = folded(last.result, colors, { head: 200, tail: 50 })
+    stage.tell(rows.map((row) => `${colors.dim('│')} ${row}`).join('\n'))
+  }
+  async function leave(why: string | null): Promise<void> {
+    if (isLeaving) return
+    isLeaving = true
+    clearInterval(ticking)
+    const session = talk.session()
+    const closed = talk.close()
+    stage.close()
+    await closed.catch(() => {})
+    const hasBegun = session !== null && session.conversation().session !== null
+    if (hasBegun && why !== 'the terminal was closed')
+      stdout.write(`To go on with this conversation: agent -r ${session.session_id}\n`)
+    leftWith(desk.exitCode() ?? 0)
+  }
+
+  const ticking = setInterval(() => {
+    if (talk.isBusy()) stage.soon()
+  }, TICK_MS)
+  desk.lastly(() => stage.close())
+  desk.whenStopped((reason) => void leave(reason))
+  stage.now()
+  setTimeout(load, LOAD_MS)
+  void begin()
+  async function begin(): Promise<void> {
+    if (desk.first.kind !== 'new') await load()
+    const problem = await talk.open(desk.first)
+    if (problem === null || isLeaving) return
+    isLeaving = true
+    clearInterval(ticking)
+    stage.close()
+    process.stderr.write(`agent: ${printable(problem)}\n`)
+    leftWith(desk.exitCode() ?? 2)
+  }
+  return left
+}

@@ -1,0 +1,103 @@
+/** Asks the person at the terminal whether a call may run: what it would do stands above the choices, in full. */
+import type { Colors } from 'picocolors/types.js'
+import type { Answer, AskPerson, Question } from '../services/ports.ts'
+import { printable, printableLine } from '../services/text.ts'
+import { changeOf } from './edits.ts'
+import type { Panel } from './panel.ts'
+import { createQuestionPanel } from './questionPanel.ts'
+import type { Block } from './screen.ts'
+import type { Stage } from './stage.ts'
+import type { Renderers } from './transcript.ts'
+import { wrap } from './wrap.ts'
+
+export interface AskingOptions {
+  stage: () => Stage
+  colors: Colors
+  cwd: () => string
+  /** Loads what shows changes: a question without it could not be judged. */
+  renderers: () => Promise<Renderers>
+  /** Told of the calls whose change was shown with the question. */
+  wasShown(call_id: string): void
+  /** Told when a question is open, and when none is. */
+  onAsking(isAsking: boolean): void
+}
+
+/** Keys that were typed for the editor must not answer: the choices wait until the typing has paused so long. */
+const ARMED_AFTER_MS = 700
+
+/** Rows of a change that are shown with the question; what cannot be seen cannot be judged, so there are many. */
+const MOST_ROWS = 200
+
+export function createAsking(options: AskingOptions): AskPerson {
+  const { colors } = options
+  return async (question, signal) => {
+    const { renderDiff } = await options.renderers()
+    return new Promise<Answer>((resolve, reject) => {
+      const stage = options.stage()
+      stage.print(contentOf(question, options, renderDiff))
+      const end = (finish: () => void): void => {
+        signal.removeEventListener('abort', onAbort)
+        close()
+        options.onAsking(false)
+        finish()
+      }
+      const onAbort = (): void => end(() => reject(signal.reason))
+      const panel = createQuestionPanel(question, colors, (answer) =>
+        end(() => {
+          stage.tell(colors.dim(`  → ${wordsOf(answer, question)}`))
+          resolve(answer)
+        }),
+      )
+      options.onAsking(true)
+      const close = stage.open(armed(panel, stage))
+      if (signal.aborted) onAbort()
+      else signal.addEventListener('abort', onAbort, { once: true })
+    })
+  }
+}
+
+function armed(panel: Panel, stage: Stage): Panel {
+  let isArmed = stage.quiet() > ARMED_AFTER_MS
+  let last = performance.now()
+  return {
+    view: panel.view,
+    take(input) {
+      const pause = performance.now() - last
+      last = performance.now()
+      isArmed ||= pause > ARMED_AFTER_MS
+      if (isArmed) return panel.take(input)
+      stage.hint('You were typing when the question came: pause a moment, then choose.')
+      return true
+    },
+  }
+}
+
+function contentOf(question: Question, options: AskingOptions, renderDiff: Renderers['renderDiff']): Block {
+  const { colors, cwd, wasShown } = options
+  const { tool, subject, reason, call } = question
+  const change = call === undefined ? null : changeOf(call, cwd())
+  if (change !== null && call !== undefined) wasShown(call.id)
+  const head = `${colors.yellow('?')} ${colors.bold(printableLine(tool))} asks`
+  return (columns) => {
+    const text = printable(subject)
+      .split('\n')
+      .flatMap((line) => wrap(`    ${line}`, columns, '    '))
+    const diff =
+      change === null ? [] : renderDiff(change, columns - 4, colors, MOST_ROWS).lines.map((line) => `    ${line}`)
+    const because = wrap(`  ${colors.dim(printableLine(reason))}`, columns, '  ')
+    return ['', ...wrap(head, columns), ...text, ...diff, ...because]
+  }
+}
+
+function wordsOf(answer: Answer, { rules }: Question): string {
+  switch (answer.kind) {
+    case 'once':
+      return 'allowed once'
+    case 'session':
+      return 'allowed for this session'
+    case 'always':
+      return `always allowed: ${rules.map(printableLine).join(', ')}`
+    case 'no':
+      return answer.why === null ? 'refused' : `refused: ${printableLine(answer.why)}`
+  }
+}

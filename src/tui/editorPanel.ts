@@ -1,0 +1,209 @@
+/** The input box: editor, history, completion. */
+import type { Colors } from 'picocolors/types.js'
+import { clip, padTo, printable, printableLine } from '../services/text.ts'
+import { type Candidate, fuzzy, mention, type Wanted, wantedAt } from './completion.ts'
+import { type Editor, EMPTY_EDITOR, edit, insert, lineEnd, lineStart, withText } from './editor.ts'
+import type { History } from './history.ts'
+import type { Key } from './keys.ts'
+import type { Panel, View } from './panel.ts'
+import { createPastes } from './pastes.ts'
+import { layOut } from './wrap.ts'
+
+export interface EditorPanel extends Panel {
+  text(): string
+  setText(text: string): void
+  /** Closes the list of candidates. @returns whether it was open */
+  closeMenu(): boolean
+}
+
+export interface EditorPanelOptions {
+  colors: Colors
+  history: () => History
+  /** Paths below the working directory; loaded when they are first wanted. */
+  files: () => Promise<string[]>
+  commands: () => Candidate[]
+  submit(text: string): void
+  /** Something changed without a key: candidates have come. */
+  changed(): void
+}
+
+const MENU_ROWS = 8
+
+interface Menu {
+  wanted: Wanted
+  candidates: Candidate[]
+  selected: number
+}
+
+export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
+  const { colors } = options
+  const pastes = createPastes()
+  let editor: Editor = EMPTY_EDITOR
+  let menu: Menu | null = null
+  /** Place in the history, from its end; 0 is what is being typed. */
+  let back = 0
+  let draft = ''
+  /** Where completion was put away by Escape: it stays so until the word is another. */
+  let refused: number | null = null
+
+  const set = (next: Editor): void => {
+    editor = next
+    complete()
+  }
+  const complete = (): void => {
+    const wanted = wantedAt(editor.text, editor.cursor)
+    if (wanted === null || wanted.from === refused) {
+      if (wanted === null) refused = null
+      menu = null
+      return
+    }
+    if (wanted.kind === 'command') {
+      const starting = options.commands().filter(({ text }) => text.slice(1).startsWith(wanted.query))
+      openMenu(wanted, starting)
+      return
+    }
+    void options.files().then((paths) => {
+      const now = wantedAt(editor.text, editor.cursor)
+      if (now?.kind !== 'file' || now.from !== wanted.from || now.query !== wanted.query) return
+      openMenu(
+        wanted,
+        fuzzy(wanted.query, paths, MENU_ROWS).map((path) => ({ text: mention(path), about: '' })),
+      )
+      options.changed()
+    })
+  }
+  const openMenu = (wanted: Wanted, candidates: Candidate[]): void => {
+    menu = candidates.length === 0 ? null : { wanted, candidates, selected: 0 }
+  }
+  const accept = ({ wanted, candidates, selected }: Menu): void => {
+    const chosen = candidates[selected]
+    menu = null
+    if (chosen === undefined) return
+    const before = editor.text.slice(0, wanted.from) + chosen.text
+    const after = editor.text.slice(editor.cursor)
+    const space = /^\s/.test(after) ? '' : ' '
+    editor = { ...editor, text: before + space + after, cursor: before.length + 1 }
+  }
+  const submit = (): void => {
+    const text = pastes.expand(editor.text)
+    editor = { ...EMPTY_EDITOR, killed: editor.killed }
+    menu = null
+    back = 0
+    pastes.clear()
+    options.submit(text)
+  }
+  const recall = (step: number): boolean => {
+    const lines = options.history().all()
+    const to = back + step
+    if (to < 0 || to > lines.length) return false
+    if (back === 0) draft = editor.text
+    back = to
+    editor = withText(editor, to === 0 ? draft : (lines[lines.length - to] ?? ''))
+    menu = null
+    return true
+  }
+  const vertical = (step: -1 | 1): boolean => {
+    const { text, cursor } = editor
+    const start = lineStart(text, cursor)
+    if (step < 0 && start > 0) {
+      const above = lineStart(text, start - 1)
+      editor = { ...editor, cursor: Math.min(above + cursor - start, start - 1) }
+      return true
+    }
+    const end = lineEnd(text, cursor)
+    if (step > 0 && end < text.length) {
+      editor = { ...editor, cursor: Math.min(end + 1 + cursor - start, lineEnd(text, end + 1)) }
+      return true
+    }
+    return recall(-step)
+  }
+  const takeKey = (key: Key): boolean => {
+    const { name, ctrl, alt, shift } = key
+    if (menu !== null) {
+      const { candidates, selected } = menu
+      if (name === 'tab' || (name === 'enter' && !isWhole(menu, editor) && !alt && !shift)) {
+        accept(menu)
+        return true
+      }
+      const step = name === 'up' || (ctrl && name === 'p') ? -1 : name === 'down' || (ctrl && name === 'n') ? 1 : 0
+      if (step !== 0) {
+        menu = { ...menu, selected: (selected + step + candidates.length) % candidates.length }
+        return true
+      }
+    }
+    if (name === 'enter') {
+      if (alt || shift || ctrl) set(insert(editor, '\n'))
+      else if (editor.text[editor.cursor - 1] === '\\')
+        set(insert({ ...editor, text: removeBefore(editor), cursor: editor.cursor - 1 }, '\n'))
+      else submit()
+      return true
+    }
+    if (name === 'up' || (ctrl && name === 'p')) return vertical(-1)
+    if (name === 'down' || (ctrl && name === 'n')) return vertical(1)
+    if (name === 'tab') return true
+    const next = edit(editor, key)
+    if (next === null) return false
+    set(next)
+    return true
+  }
+  return {
+    text: () => editor.text,
+    setText: (text) => {
+      editor = withText(editor, text)
+      menu = null
+    },
+    closeMenu() {
+      if (menu === null) return false
+      refused = menu.wanted.from
+      menu = null
+      return true
+    },
+    take(input) {
+      if (input.kind === 'key') return takeKey(input)
+      set(insert(editor, input.kind === 'paste' ? pastes.take(clean(input.text)) : clean(input.text)))
+      return true
+    },
+    view(columns, rows) {
+      const box = boxOf(editor, columns, Math.max(1, Math.floor(rows / 2)), colors)
+      const list = menu === null ? [] : menuLines(menu, columns, colors)
+      return { lines: [...box.lines, ...list], cursor: box.cursor }
+    },
+  }
+}
+
+/** What is typed is text: control characters in it are shown as what they are. */
+function clean(text: string): string {
+  return printable(text)
+}
+
+function removeBefore({ text, cursor }: Editor): string {
+  return text.slice(0, cursor - 1) + text.slice(cursor)
+}
+
+/** Enter sends a command that is typed in full. */
+function isWhole({ wanted, candidates, selected }: Menu, { text }: Editor): boolean {
+  return wanted.kind === 'command' && candidates[selected]?.text === text
+}
+
+function boxOf(editor: Editor, columns: number, most: number, colors: Colors): View {
+  const { rows, cursor } = layOut(editor.text, editor.cursor, Math.max(1, columns - 3))
+  const from = Math.max(0, Math.min(cursor.row - most + 1, rows.length - most))
+  const shown = rows.slice(from, from + most)
+  const rule = colors.dim('─'.repeat(Math.max(1, columns - 1)))
+  const lines = shown.map(
+    (row, i) => `${i === 0 && from === 0 ? colors.cyan('>') : from > 0 && i === 0 ? '…' : ' '} ${row}`,
+  )
+  return { lines: [rule, ...lines, rule], cursor: { row: 1 + cursor.row - from, column: 2 + cursor.column } }
+}
+
+function menuLines({ candidates, selected }: Menu, columns: number, colors: Colors): string[] {
+  const from = Math.max(0, Math.min(selected - MENU_ROWS + 1, candidates.length - MENU_ROWS))
+  const shown = candidates.slice(from, from + MENU_ROWS)
+  const width = Math.min(30, Math.max(...shown.map(({ text }) => text.length)))
+  return shown.map(({ text, about }, i) => {
+    const name = printableLine(text)
+    const line = about === '' ? name : `${padTo(name, width)}  ${printableLine(about)}`
+    const cut = clip(line, columns - 3)
+    return from + i === selected ? `${colors.cyan('›')} ${colors.bold(cut)}` : `  ${colors.dim(cut)}`
+  })
+}

@@ -1,0 +1,58 @@
+/** A list to choose one from; typing narrows it. */
+import type { Colors } from 'picocolors/types.js'
+import { clip, printable } from '../services/text.ts'
+import type { Panel } from './panel.ts'
+
+/** @param done told the index of the chosen item, null where none is wanted */
+export function createPickerPanel(
+  title: string,
+  items: string[],
+  colors: Colors,
+  done: (index: number | null) => void,
+): Panel {
+  let query = ''
+  let selected = 0
+  const matching = (): number[] =>
+    items.flatMap((item, i) => (item.toLowerCase().includes(query.toLowerCase()) ? [i] : []))
+
+  return {
+    take(input) {
+      if (input.kind !== 'key') {
+        query += printable(input.text).replace(/\s+/g, ' ')
+        selected = 0
+        return true
+      }
+      const there = matching()
+      if (input.name === 'escape') done(null)
+      else if (input.name === 'enter') done(there[selected] ?? null)
+      else if (input.name === 'backspace') query = query.slice(0, -1)
+      else if (input.name === 'up' || (input.ctrl && input.name === 'p')) selected = Math.max(0, selected - 1)
+      else if (input.name === 'down' || (input.ctrl && input.name === 'n'))
+        selected = Math.min(Math.max(0, there.length - 1), selected + 1)
+      else return false
+      return true
+    },
+    view(columns, rows) {
+      const there = matching()
+      const room = Math.max(3, Math.min(12, rows - 6))
+      const from = Math.max(0, Math.min(selected - Math.floor(room / 2), there.length - room))
+      const lines = there.slice(from, from + room).map((index, i) => {
+        const line = clip(items[index] ?? '', columns - 3)
+        return from + i === selected ? `${colors.cyan('›')} ${colors.bold(line)}` : `  ${line}`
+      })
+      const rule = colors.dim('─'.repeat(Math.max(1, columns - 1)))
+      const head = `${title} ${query}`
+      return {
+        lines: [
+          rule,
+          clip(head, columns - 1),
+          ...(lines.length === 0 ? [colors.dim('  nothing matches')] : lines),
+          colors.dim(
+            clip(`${there.length} of ${items.length} · type to narrow · Enter opens · Esc goes back`, columns - 1),
+          ),
+        ],
+        cursor: { row: 1, column: Math.min(columns - 1, head.length) },
+      }
+    },
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * What stands on the terminal: finished lines, which the terminal keeps in its own scrollback and which are never
+ * touched again, and below them the live region (running calls, status line, editor), redrawn line by line where it
+ * changed. Every redraw is one write between the marks for a synchronised update, so nothing flickers.
+ */
+
+/** What the live region shows; each line fits the width. `cursor` counts from its first line. */
+export interface Frame {
+  lines: string[]
+  cursor: { row: number; column: number }
+}
+
+/** A finished thing, laid out for a width: it is laid out anew where the width changes while it is still in sight. */
+export type Block = (columns: number) => string[]
+
+export interface Screen {
+  columns(): number
+  rows(): number
+  /** Puts finished blocks above the live region. */
+  print(...blocks: Block[]): void
+  /** Draws the live region as it is to be now. */
+  draw(frame: Frame): void
+  /** Takes the live region away and leaves the cursor where it stood: for a program that writes itself, or the end. */
+  clear(): void
+  /** To be called when the terminal's size has changed. */
+  resized(): void
+  /** Writes the whole screen again, whatever stands there. */
+  redraw(): void
+}
+
+export interface ScreenOptions {
+  write(text: string): void
+  columns: () => number
+  rows: () => number
+}
+
+const BEGIN = '\x1b[?2026h'
+const END = '\x1b[?2026l'
+/** Without automatic wrapping a line whose width was measured wrong stays one row. */
+const NO_WRAP = '\x1b[?7l'
+const WRAP = '\x1b[?7h'
+const TO_LINE_END = '\x1b[K'
+const TO_SCREEN_END = '\x1b[J'
+
+/** Rows of finished lines that are kept to be laid out anew. */
+const KEPT_BLOCKS = 400
+
+export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
+  let frame: Frame = { lines: [], cursor: { row: 0, column: 0 } }
+  /** What is drawn now, and in which of its rows the cursor stands. */
+  let drawn: string[] = []
+  let at = 0
+  let width = columns()
+  let kept: Block[] = []
+
+  const toTop = (): string => `\r${at > 0 ? `\x1b[${at}A` : ''}`
+  const liveText = (fitted: Frame, before: string[]): string => {
+    let out = ''
+    fitted.lines.forEach((line, i) => {
+      if (i > 0) out += '\r\n'
+      if (before[i] !== line) out += line + TO_LINE_END
+    })
+    if (fitted.lines.length < before.length) {
+      // From the end of the last line: what follows it on its own row has been erased.
+      out += `\r\n${TO_SCREEN_END}\x1b[1A`
+    }
+    const up = Math.max(0, fitted.lines.length - 1 - fitted.cursor.row)
+    return `${out}${up > 0 ? `\x1b[${up}A` : ''}\r${fitted.cursor.column > 0 ? `\x1b[${fitted.cursor.column}C` : ''}`
+  }
+  const show = (prefix: string, before: string[]): void => {
+    const fitted = within(frame, rows())
+    write(`${BEGIN}${prefix}${NO_WRAP}${liveText(fitted, before)}${WRAP}${END}`)
+    drawn = fitted.lines
+    at = fitted.cursor.row
+  }
+  const draw = (next: Frame): void => {
+    frame = next
+    const same = next.lines.length === drawn.length && next.lines.every((line, i) => line === drawn[i])
+    if (same && next.cursor.row === at && drawn.length > 0) {
+      write(`\r${next.cursor.column > 0 ? `\x1b[${next.cursor.column}C` : ''}`)
+      return
+    }
+    show(toTop(), drawn)
+  }
+  const rewrite = (top: string): void => {
+    const room = Math.max(0, rows() - Math.max(1, frame.lines.length))
+    const again = room === 0 ? [] : kept.flatMap((block) => block(width)).slice(-room)
+    show(`${top}${TO_SCREEN_END}${again.map((line) => `${line}${TO_LINE_END}\r\n`).join('')}`, [])
+  }
+  return {
+    columns,
+    rows,
+    print(...blocks) {
+      kept = [...kept, ...blocks].slice(-KEPT_BLOCKS)
+      const lines = blocks.flatMap((block) => block(columns()))
+      if (lines.length === 0) return
+      const text = lines.map((line) => `${line}${TO_LINE_END}\r\n`).join('')
+      show(`${toTop()}${drawn.length > 0 ? TO_SCREEN_END : ''}${text}`, [])
+    },
+    draw,
+    clear() {
+      write(`${toTop()}${TO_SCREEN_END}`)
+      frame = { lines: [], cursor: { row: 0, column: 0 } }
+      drawn = []
+      at = 0
+    },
+    resized() {
+      const before = width
+      width = columns()
+      if (width === before) return show(`${toTop()}${TO_SCREEN_END}`, [])
+      // The terminal may have broken the lines anew. So the screen is written again, from its top or from where our
+      // first line may stand by now; what is above it, in the scrollback, stays as it is.
+      const ours = kept.flatMap((block) => block(before)).concat(drawn.slice(0, at + 1))
+      const reflowed = ours.reduce((sum, line) => sum + Math.max(1, Math.ceil(plainLength(line) / width)), 0)
+      const top = reflowed >= rows() ? '\x1b[H' : `\r${reflowed > 1 ? `\x1b[${reflowed - 1}A` : ''}`
+      rewrite(top)
+    },
+    redraw: () => rewrite('\x1b[H'),
+  }
+}
+function plainLength(line: string): number {
+  return line.replace(/\x1b\[[\d;]*m/g, '').length
+}
+
+/** A frame higher than the terminal keeps its end, and the cursor's row. */
+function within({ lines, cursor }: Frame, rows: number): Frame {
+  const room = Math.max(1, rows - 1)
+  if (lines.length <= room) return { lines: lines.length === 0 ? [''] : lines, cursor }
+  const from = Math.min(lines.length - room, cursor.row)
+  return {
+    lines: lines.slice(from, from + room),
+    cursor: { row: cursor.row - from, column: cursor.column },
+  }
+}

@@ -1,0 +1,80 @@
+/** The status line: what the machine does, with what, and what it has cost. */
+import type { Colors } from 'picocolors/types.js'
+import { clip, displayWidth, duration, printableLine, tokens } from '../services/text.ts'
+
+/** What the conversation is at, from where a person sits. */
+export type Activity =
+  | { kind: 'opening' }
+  | { kind: 'waits' }
+  | { kind: 'works'; state: string; words: string | null; since: number }
+  | { kind: 'asks' }
+  | { kind: 'steps'; state: string }
+
+export interface Figures {
+  activity: Activity
+  model: string
+  /** Input of the next call by estimate, in tokens. */
+  used: number
+  budget: number
+  /** USD; null where a price is not known. */
+  cost: number | null
+  branch: string | null
+  session_id: string
+}
+
+/** The machine's states, each with what it means for who waits. */
+const STATES: Readonly<Record<string, string>> = {
+  loadingContext: 'reading context',
+  recalling: 'choosing memories',
+  checkingBudget: 'checking the budget',
+  trimming: 'making room',
+  compacting: 'summarising the conversation',
+  calling: 'thinking',
+  runningTool: 'running tools',
+  persisting: 'saving',
+  remembering: 'remembering',
+}
+
+const SPINNER = ['-', '\\', '|', '/']
+
+/** @param now milliseconds on the clock that `since` is from */
+export function statusLine(figures: Figures, columns: number, now: number, colors: Colors): string {
+  const { activity, model, used, budget, cost, branch, session_id } = figures
+  const [doing, paint] = wordsOf(activity, now, colors)
+  const share = budget > 0 ? ` (${Math.min(999, Math.round((100 * used) / budget))}%)` : ''
+  const rest = [
+    printableLine(model),
+    `${tokens(used)}/${tokens(budget)}${share}`,
+    ...(cost === null ? [] : [`$${cost.toFixed(cost < 1 ? 4 : 2)}`]),
+    ...(branch === null ? [] : [clip(printableLine(branch), 24)]),
+    session_id.slice(0, 8),
+  ]
+  // What matters least goes first where there is no room.
+  let shown = rest.join(' · ')
+  for (const drop of [0, 3, 2, 1]) {
+    if (displayWidth(doing) + displayWidth(shown) + 3 <= columns) break
+    rest[drop] = ''
+    shown = rest.filter((part) => part !== '').join(' · ')
+  }
+  const left = clip(doing, columns)
+  const room = columns - displayWidth(left) - 3
+  return room < 8 ? paint(left) : `${paint(left)}${colors.dim(` · ${clip(shown, room)}`)}`
+}
+
+function wordsOf(activity: Activity, now: number, colors: Colors): [string, (text: string) => string] {
+  switch (activity.kind) {
+    case 'opening':
+      return ['opening', colors.dim]
+    case 'waits':
+      return ['ready', colors.green]
+    case 'asks':
+      return ['asks you', colors.yellow]
+    case 'steps':
+      return [`stopped before ${activity.state}`, colors.yellow]
+    case 'works': {
+      const mark = SPINNER[Math.floor(now / 120) % SPINNER.length]
+      const words = activity.words ?? STATES[activity.state] ?? printableLine(activity.state)
+      return [`${mark} ${clip(words, 60)} ${duration(now - activity.since)}`, colors.cyan]
+    }
+  }
+}

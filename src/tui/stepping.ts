@@ -1,0 +1,79 @@
+/** Step mode: the agent stops before each service, and one key takes the step. */
+import type { Colors } from 'picocolors/types.js'
+import type { StepPort, Stop } from '../services/stepPorts.ts'
+import { clip, printableLine } from '../services/text.ts'
+import type { Panel } from './panel.ts'
+import type { Stage } from './stage.ts'
+import type { Talk } from './talk.ts'
+
+export interface Stepping {
+  /** @returns whether it stops from now on */
+  toggle(): boolean
+}
+
+export function createStepping({ stage, colors, talk }: { stage: Stage; colors: Colors; talk: Talk }): Stepping {
+  let isOn = false
+  let released = false
+  const port: StepPort = {
+    before(stop, signal) {
+      if (!isOn || released || signal.aborted) return Promise.resolve()
+      return new Promise((resolve) => {
+        const end = (): void => {
+          signal.removeEventListener('abort', end)
+          close()
+          talk.setStopped(null)
+          resolve()
+        }
+        const close = stage.open(panelOf(stop, colors, (word) => act(word, end)))
+        talk.setStopped(stop.service)
+        signal.addEventListener('abort', end, { once: true })
+      })
+    },
+    release() {
+      released = true
+    },
+  }
+  const act = (word: 'next' | 'on' | 'stop', end: () => void): void => {
+    if (word === 'on') isOn = false
+    if (word === 'stop') talk.interrupt()
+    end()
+  }
+  return {
+    toggle() {
+      isOn = !isOn
+      released = false
+      talk.setStep(isOn ? port : null)
+      return isOn
+    },
+  }
+}
+
+function panelOf(stop: Stop, colors: Colors, done: (word: 'next' | 'on' | 'stop') => void): Panel {
+  return {
+    take(input) {
+      const name = input.kind === 'text' ? input.text : input.kind === 'key' ? input.name : ''
+      if (name === 'n' || name === 'enter' || name === ' ') done('next')
+      else if (name === 'c') done('on')
+      else if (name === 'q' || name === 'escape') done('stop')
+      else return false
+      return true
+    },
+    view(columns) {
+      const next = stop.next.map(({ event, to }) => `${event} → ${to.join(' or ')}`)
+      const lines = [
+        `${colors.yellow('■')} transition ${stop.taken}: ${colors.bold(stop.state)} is about to start ${colors.bold(stop.service)}`,
+        ...next.map((line) => colors.dim(`  ${printableLine(line)}`)),
+        'n next · c go on without stopping · q interrupt',
+      ]
+      const rule = colors.yellow('─'.repeat(Math.max(1, columns - 1)))
+      return {
+        lines: [rule, ...lines.map((line) => clipped(line, columns - 1))],
+        cursor: { row: lines.length, column: 0 },
+      }
+    },
+  }
+}
+
+function clipped(line: string, columns: number): string {
+  return line.includes('\x1b') ? line : clip(line, columns)
+}

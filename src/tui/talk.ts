@@ -1,0 +1,175 @@
+/** The session that is open and its turns: what is sent, what waits, what is interrupted. */
+import type { SessionChoice } from '../cli/args.ts'
+import { nextInput } from '../machines/budget.ts'
+import { type Conversation, isUnfinished } from '../machines/conversation.ts'
+import type { Progress } from '../services/ports.ts'
+import type { StepPort } from '../services/stepPorts.ts'
+import type { Begin, Desk, Eyes, OpenSession, OpenTurn, TurnEnd } from './desk.ts'
+import type { Activity, Figures } from './status.ts'
+
+export interface Talk {
+  /** null before the first is open. */
+  session(): OpenSession | null
+  /** Opens a session in place of the one that is open. @returns a sentence where it cannot; the other stays then */
+  open(choice: SessionChoice): Promise<string | null>
+  setModel(name: string): void
+  /** Sends it, or queues it while a turn runs. */
+  send(begin: Begin): void
+  queue(): readonly string[]
+  /** Empties the queue. */
+  takeQueue(): string[]
+  isBusy(): boolean
+  /** @returns whether there was something to interrupt */
+  interrupt(): boolean
+  setStep(step: StepPort | null): void
+  figures(): Figures
+  setAsking(isAsking: boolean): void
+  setStopped(state: string | null): void
+  /** Ends the turn that runs, and the session. */
+  close(): Promise<void>
+}
+
+export interface TalkOptions {
+  desk: Desk
+  eyes: Eyes
+  /** What runs now, from the transcript. */
+  running: () => { words: string; since: number } | null
+  onOpened(session: OpenSession): void
+  onSent(begin: Begin): void
+  onEnded(end: TurnEnd): void
+  changed(): void
+}
+
+export function createTalk(options: TalkOptions): Talk {
+  const { desk, changed } = options
+  let session: OpenSession | null = null
+  let turn: OpenTurn | null = null
+  let working = false
+  let queue: Begin[] = []
+  let state = 'calling'
+  let since = performance.now()
+  let asking = false
+  let stopped: string | null = null
+  let branch: string | null = null
+  let model: string | null = null
+  let step: StepPort | null = null
+  /** An interruption that came before the turn could take it. */
+  let wanted: string | null = null
+
+  const observe = (event: Progress): void => {
+    if (event.type === 'state') {
+      state = event.state
+      since = performance.now()
+    }
+    if (event.type === 'toolResults') void readBranch()
+    options.eyes.observe(event)
+    changed()
+  }
+  const readBranch = async (): Promise<void> => {
+    branch = (await session?.branch()) ?? null
+    changed()
+  }
+  const run = async (begin: Begin): Promise<void> => {
+    if (session === null) return
+    working = true
+    wanted = null
+    since = performance.now()
+    options.onSent(begin)
+    turn = await session.turn(begin)
+    if (wanted !== null) turn.interrupt(wanted)
+    const end = await turn.ended
+    turn = null
+    working = false
+    void readBranch()
+    options.onEnded(end)
+    const next = queue.shift()
+    if (next !== undefined) void run(next)
+    changed()
+  }
+  const conversation = (): Conversation | null => session?.conversation() ?? null
+  const activity = (): Activity => {
+    if (session === null) return { kind: 'opening' }
+    if (asking) return { kind: 'asks' }
+    if (stopped !== null) return { kind: 'steps', state: stopped }
+    if (!working) return { kind: 'waits' }
+    const running = options.running()
+    return { kind: 'works', state, words: running?.words ?? null, since: running?.since ?? since }
+  }
+  return {
+    session: () => session,
+    async open(choice) {
+      const old = session
+      const isSame = choice.kind === 'resume' && !choice.fork && choice.id === old?.session_id
+      // A session can be held once: the one that is opened anew is given free before.
+      if (isSame) await old?.close()
+      const opened = await desk.open(choice, model, { ...options.eyes, observe })
+      if (!opened.ok) return opened.message
+      session = opened.value
+      session.setStep(step)
+      if (!isSame) await old?.close()
+      queue = []
+      void readBranch()
+      options.onOpened(session)
+      changed()
+      return null
+    },
+    setModel(name) {
+      model = name
+      session?.setModel(name)
+      changed()
+    },
+    send(begin) {
+      if (working || session === null) queue.push(begin)
+      else void run(begin)
+      changed()
+    },
+    queue: () => queue.map((begin) => (begin.kind === 'prompt' ? begin.text : begin.kind)),
+    takeQueue() {
+      const texts = queue.flatMap((begin) => (begin.kind === 'prompt' ? [begin.text] : []))
+      queue = []
+      return texts
+    },
+    isBusy: () => working,
+    interrupt() {
+      if (!working) return false
+      wanted = 'the user interrupted'
+      turn?.interrupt(wanted)
+      return true
+    },
+    setStep(next) {
+      step = next
+      session?.setStep(next)
+    },
+    figures() {
+      const c = conversation()
+      return {
+        activity: activity(),
+        model: session?.model() ?? '',
+        used: c === null ? 0 : nextInput(c),
+        budget: session?.budget() ?? 0,
+        cost: session?.spent() ?? null,
+        branch,
+        session_id: session?.session_id ?? '',
+      }
+    },
+    setAsking(isAsking) {
+      asking = isAsking
+      changed()
+    },
+    setStopped(at) {
+      stopped = at
+      changed()
+    },
+    async close() {
+      queue = []
+      turn?.interrupt('the conversation was left')
+      await turn?.ended
+      await session?.close()
+    },
+  }
+}
+
+/** @returns whether the last turn of what was opened can be carried on without new words */
+export function canGoOn(session: OpenSession | null): boolean {
+  return session !== null && isUnfinished(session.conversation())
+}

@@ -1,0 +1,148 @@
+/** Lines that fit a terminal: text with colours broken at spaces, and the editor's rows with its cursor. Pure. */
+import { displayWidth } from '../services/text.ts'
+
+/** The only escape sequences that are ever in a line here: colours, which we put there. */
+const COLOUR = /\x1b\[[\d;]*m/
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+/** @returns the columns that one grapheme takes: joined emoji and flags take two, as terminals of today show them */
+export function graphemeWidth(grapheme: string): number {
+  return grapheme.length === 1 ? displayWidth(grapheme) : Math.min(2, displayWidth(grapheme))
+}
+
+/** @returns the columns of a printable text in which there may be colours */
+export function widthOf(line: string): number {
+  const plain = line.includes('\x1b') ? line.replace(new RegExp(COLOUR, 'g'), '') : line
+  if (/^[\x20-\x7e]*$/.test(plain)) return plain.length
+  let width = 0
+  for (const { segment } of segmenter.segment(plain)) width += graphemeWidth(segment)
+  return width
+}
+
+interface Piece {
+  text: string
+  width: number
+}
+
+/** Pieces that are not broken: colours, runs of spaces, words, single wide characters. */
+function* pieces(line: string): Generator<Piece> {
+  const pattern = /\x1b\[[\d;]*m|[ \t]+|[\x21-\x7e]+|[^\x1b \t\x21-\x7e]+/g
+  for (const [part] of line.matchAll(pattern)) {
+    if (part.startsWith('\x1b')) yield { text: part, width: 0 }
+    else if (/^[\x20-\x7e]/.test(part)) yield { text: part, width: part.length }
+    else if (part.startsWith('\t')) yield { text: ' '.repeat(4 * part.length), width: 4 * part.length }
+    else for (const { segment } of segmenter.segment(part)) yield { text: segment, width: graphemeWidth(segment) }
+  }
+}
+
+/**
+ * Breaks one line (no line ends in it) into rows of at most `columns` columns, at spaces where there are some.
+ * Colours that are on at a break are ended there and begun again in the next row.
+ * @param indent put before each row but the first
+ */
+export function wrap(line: string, columns: number, indent = ''): string[] {
+  const room = Math.max(4, columns)
+  if (line.length <= room && /^[\x20-\x7e]*$/.test(line)) return [line]
+  const rows: string[] = []
+  const inner = widthOf(indent)
+  let row = ''
+  let width = 0
+  let colours: string[] = []
+  /** Where the row may be broken: what is before it, and the width of that. */
+  let space: { row: string; at: number; width: number; colours: string[] } | null = null
+
+  const end = (): void => {
+    if (space !== null && space.at > 0) {
+      const rest = row.slice(space.at)
+      const restWidth = width - space.width
+      rows.push(close(space.row, space.colours))
+      row = indent + space.colours.join('') + rest
+      width = inner + restWidth
+    } else {
+      rows.push(close(row, colours))
+      row = indent + colours.join('')
+      width = inner
+    }
+    space = null
+  }
+  for (const piece of pieces(line)) {
+    if (piece.width === 0 && piece.text.startsWith('\x1b')) {
+      row += piece.text
+      colours = /^\x1b\[0?m$/.test(piece.text) ? [] : [...colours, piece.text].slice(-12)
+      continue
+    }
+    const isSpace = /^ +$/.test(piece.text)
+    if (width + piece.width > room && isSpace) {
+      // Spaces at a break vanish with it.
+      space = { row, at: row.length, width, colours }
+      end()
+      continue
+    }
+    if (width + piece.width > room && width > inner) end()
+    if (width + piece.width > room && piece.text.length > 1) {
+      for (const { segment } of segmenter.segment(piece.text)) {
+        const one = graphemeWidth(segment)
+        if (width + one > room) end()
+        row += segment
+        width += one
+      }
+      continue
+    }
+    if (isSpace) {
+      const before = { row, width, colours }
+      row += piece.text
+      width += piece.width
+      if (before.width > inner) space = { ...before, at: row.length, width }
+      continue
+    }
+    row += piece.text
+    width += piece.width
+    // After a wide character a line may be broken anywhere.
+    if (piece.text.length > 1 || piece.text <= '\x7f') continue
+    if (piece.width === 2) space = { row, at: row.length, width, colours }
+  }
+  if (row !== '' || rows.length === 0) rows.push(close(row, colours))
+  return rows
+}
+
+function close(row: string, colours: string[]): string {
+  return colours.length === 0 ? row : `${row}\x1b[0m`
+}
+
+export interface Laid {
+  rows: string[]
+  cursor: { row: number; column: number }
+}
+
+/** The editor's text in rows of `columns` columns, with the cursor's place. Breaks by columns, not at spaces. */
+export function layOut(text: string, cursor: number, columns: number): Laid {
+  const rows: string[] = []
+  let place = { row: 0, column: 0 }
+  let offset = 0
+  for (const line of text.split('\n')) {
+    let row = ''
+    let width = 0
+    if (cursor === offset) place = { row: rows.length, column: 0 }
+    for (const { segment, index } of segmenter.segment(line)) {
+      const one = segment === '\t' ? 4 : graphemeWidth(segment)
+      if (width + one > columns) {
+        rows.push(row)
+        row = ''
+        width = 0
+      }
+      row += segment === '\t' ? '    ' : segment
+      width += one
+      if (cursor === offset + index + segment.length) place = { row: rows.length, column: width }
+    }
+    if (place.row === rows.length && place.column >= columns && columns > 0) {
+      // The cursor stands after a full row: at the beginning of the next.
+      rows.push(row)
+      row = ''
+      place = { row: rows.length, column: 0 }
+    }
+    rows.push(row)
+    offset += line.length + 1
+  }
+  return { rows, cursor: place }
+}
