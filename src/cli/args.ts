@@ -70,9 +70,14 @@ export function parseArgs(argv: string[]): Asked {
     flags: MEOW_FLAGS,
   })
   const said = flags as Partial<Record<string, string | boolean>>
-  if (said.help === true) return { kind: 'help' }
+  if (said.help === true || isHelp(input, split)) return { kind: 'help' }
   if (said.version === true) return { kind: 'version' }
   return assemble(input.map(String), said, split)
+}
+
+/** `agent help`, as many other programs have it. */
+function isHelp(input: string[], { print }: Split): boolean {
+  return print.kind === 'absent' && input.length === 1 && input[0] === 'help'
 }
 
 const MEOW_FLAGS = Object.fromEntries(

@@ -4,6 +4,8 @@ import type { Result } from '../services/ports.ts'
 
 /** A stdin that says nothing for this long holds no prompt: it was inherited (contract.md, 2). */
 const FIRST_BYTE_MS = 1000
+const LATE =
+  'stdin is a pipe that said nothing for a second, so the run goes on without it. To wait for it, leave the prompt to it: -p -. To say that there is nothing: < /dev/null.'
 /** More than any model reads; a bound, so that an endless pipe cannot fill the memory. */
 const MAX_BYTES = 32 * 1024 * 1024
 
@@ -21,9 +23,13 @@ export function stdinIsPiped(): boolean {
  * Reads stdin to its end.
  * @param wait `forText`: the prompt itself comes from there, so however long it takes; `briefly`: it is an addition,
  *   given up where no first byte comes
+ * @param warn told where it was given up, since what comes later is lost
  * @returns the text, null where nothing came
  */
-export async function readStdin(wait: 'forText' | 'briefly'): Promise<Result<string | null>> {
+export async function readStdin(
+  wait: 'forText' | 'briefly',
+  warn: (message: string) => void,
+): Promise<Result<string | null>> {
   const { stdin } = process
   const chunks: Buffer[] = []
   let size = 0
@@ -36,7 +42,11 @@ export async function readStdin(wait: 'forText' | 'briefly'): Promise<Result<str
       stdin.destroy()
       resolve(result)
     }
-    if (wait === 'briefly') timer = setTimeout(() => end({ ok: true, value: null }), FIRST_BYTE_MS)
+    const giveUp = (): void => {
+      warn(LATE)
+      end({ ok: true, value: null })
+    }
+    if (wait === 'briefly') timer = setTimeout(giveUp, FIRST_BYTE_MS)
     stdin.on('data', (chunk: Buffer) => {
       clearTimeout(timer)
       chunks.push(chunk)

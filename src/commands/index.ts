@@ -11,6 +11,9 @@ export async function runCommand(command: Command): Promise<number> {
   if (!place.ok) return refuse(place.message)
   const home = agentHome(process.env)
   const cwd = place.value
+  const [extra] = command.input
+  if ((command.name === 'config' || command.name === 'demo') && extra !== undefined)
+    return refuse(`Unexpected argument ${JSON.stringify(extra)}: agent ${command.name} takes none.`)
   switch (command.name) {
     case 'sessions': {
       const { runSessions } = await import('./runSessions.ts')

@@ -3,7 +3,7 @@ import type { CommonArgs, RunArgs } from '../cli/args.ts'
 import type { Model } from '../services/model/index.ts'
 import type { AskPerson, Observe, Result, StorePort } from '../services/ports.ts'
 import type { StepPort } from '../services/stepPorts.ts'
-import { createStore, StoreError } from '../services/store/index.ts'
+import { createStore, parseStoreUri, StoreError } from '../services/store/index.ts'
 import { endAllGroups } from '../services/tools/bash.ts'
 import { agentHome, userHome, workingDirectory } from './directory.ts'
 import { withFaultyJournals } from './faults.ts'
@@ -40,6 +40,9 @@ export async function compose(
   model.value.prepare()
   const { store: uri } = settings.value.settings
   const home = agentHome(process.env)
+  const address = parseStoreUri(uri ?? undefined, home)
+  // A mistake in the settings, unlike a store that fails: nobody should pay for a run that cannot be kept.
+  if (!address.ok) return address
   const store = withFaultyJournals(createStore({ home, ...(uri !== null && { uri }), warn }))
   const session = await holdSession(store, args, here)
   if (!session.ok) return closing(store, session)

@@ -8,15 +8,16 @@ export type Prompt = { kind: 'prompt'; text: string; extra: string | null } | { 
 
 const EMPTY_PROMPT = 'The prompt is empty: say what to do, as in agent -p "fix the failing test".'
 
-export async function readPrompt(args: RunArgs): Promise<Result<Prompt>> {
+/** @param warn told of a stdin that is not waited for */
+export async function readPrompt(args: RunArgs, warn: (message: string) => void): Promise<Result<Prompt>> {
   switch (args.prompt.kind) {
     case 'argument':
       if (isBlank(args.prompt.text)) return { ok: false, message: EMPTY_PROMPT }
       // With --step what is piped are commands.
       if (args.step) return { ok: true, value: { kind: 'prompt', text: args.prompt.text, extra: null } }
-      return withPiped(args.prompt.text)
+      return withPiped(args.prompt.text, warn)
     case 'stdin':
-      return fromStdin()
+      return fromStdin(warn)
     case 'none':
       return args.session.kind === 'new'
         ? { ok: false, message: 'No prompt was given: agent -p "<prompt>". See agent --help.' }
@@ -24,17 +25,17 @@ export async function readPrompt(args: RunArgs): Promise<Result<Prompt>> {
   }
 }
 
-async function withPiped(text: string): Promise<Result<Prompt>> {
+async function withPiped(text: string, warn: (message: string) => void): Promise<Result<Prompt>> {
   if (!stdinIsPiped()) return { ok: true, value: { kind: 'prompt', text, extra: null } }
-  const piped = await readStdin('briefly')
+  const piped = await readStdin('briefly', warn)
   if (!piped.ok) return piped
   const extra = piped.value === null || isBlank(piped.value) ? null : piped.value
   return { ok: true, value: { kind: 'prompt', text, extra } }
 }
 
-async function fromStdin(): Promise<Result<Prompt>> {
+async function fromStdin(warn: (message: string) => void): Promise<Result<Prompt>> {
   if (process.stdin.isTTY !== true && !stdinIsPiped()) return { ok: false, message: EMPTY_PROMPT }
-  const piped = await readStdin('forText')
+  const piped = await readStdin('forText', warn)
   if (!piped.ok) return piped
   return piped.value === null || isBlank(piped.value)
     ? { ok: false, message: EMPTY_PROMPT }

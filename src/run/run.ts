@@ -40,7 +40,7 @@ export async function runPrompt(common: CommonArgs, args: RunArgs, options: RunO
     output.observe(event)
     options.alsoObserve?.(event)
   }
-  const prompt = await stopping.unlessAsked(readPrompt(args))
+  const prompt = await stopping.unlessAsked(readPrompt(args, (message) => observe({ type: 'warning', message })))
   if (prompt === null) return stopBefore(output, args, stopping)
   if (!prompt.ok) return refuse(output, args, prompt.message)
   const source = options.source ?? { kind: 'server' }

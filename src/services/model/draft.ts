@@ -48,6 +48,7 @@ export function takeEvent(draft: Draft, event: unknown): string {
       return block.type === 'text' ? block.text : ''
     }
     case 'content_block_delta':
+      beginUnannounced(draft, event)
       return takeDelta(draft.blocks[blockIndex(draft, event) - (hasIndex(event) ? 0 : 1)], event.delta)
     case 'message_delta':
       if (isObject(event.delta)) takeStopReason(draft, event.delta)
@@ -117,6 +118,13 @@ function draftBlock(block: unknown): DraftBlock {
     default:
       return { type: 'unknown' }
   }
+}
+
+/** Some servers stream text without saying first that a block begins. */
+function beginUnannounced(draft: Draft, event: Json): void {
+  if (!isObject(event.delta) || event.delta.type !== 'text_delta') return
+  const at = hasIndex(event) ? Number(event.index) : Math.max(0, draft.blocks.length - 1)
+  draft.blocks[at] ??= { type: 'text', text: '' }
 }
 
 function takeDelta(block: DraftBlock | undefined, delta: unknown): string {

@@ -54,9 +54,9 @@ function problemOf(issue: Issue, input: unknown, tool: string): string {
       return `${issue.keys.map((key) => `"${key}"`).join(', ')}: ${tool} has no such field${issue.path.length > 0 ? ` in ${field}` : ''}.`
     case 'too_small':
       if (value === '') return `${field} must not be empty.`
-      return `${field} must ${boundInWords(issue.origin)} at least ${issue.minimum}, not ${valueInWords(value)}.`
+      return `${field} must ${boundInWords(issue.origin)} ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}, not ${valueInWords(value)}.`
     case 'too_big':
-      return `${field} must ${boundInWords(issue.origin)} at most ${issue.maximum}, not ${valueInWords(value)}.`
+      return `${field} must ${boundInWords(issue.origin)} ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}, not ${valueInWords(value)}.`
     case 'invalid_value': {
       const values = issue.values.map((allowed) => JSON.stringify(allowed)).join(', ')
       if (value === undefined) return `${field} is missing; it must be one of ${values}.`
