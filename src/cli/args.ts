@@ -26,6 +26,8 @@ export interface RunArgs {
   record: string | null
   /** Before each service the run waits for a command on stdin. */
   step: boolean
+  /** Shell commands run between bubblewrap's walls. */
+  sandbox: boolean
 }
 
 /** What flags say to commands; each belongs to one or two of them. */
@@ -242,6 +244,7 @@ function assembleRun(input: string[], said: Said, print: Split['print'], common:
       appendSystemPrompt: text(said.appendSystemPrompt),
       record: text(said.record),
       step: said.step === true,
+      sandbox: said.sandbox === true,
     },
   }
 }

@@ -57,6 +57,8 @@ export function effectiveSettings({ settings, sources }: LoadedSettings): Effect
     'permissions.deny': rules(settings.permissions.deny),
     'memory.enabled': settings.memory.enabled,
     store: settings.store,
+    'sandbox.enabled': settings.sandbox.enabled,
+    'sandbox.network': settings.sandbox.network,
     env: settings.env,
     hooks: settings.hooks,
     mcpServers: settings.mcpServers,

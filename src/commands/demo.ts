@@ -38,6 +38,7 @@ export async function demo(common: CommonArgs): Promise<number> {
     appendSystemPrompt: null,
     record: null,
     step: false,
+    sandbox: false,
   }
   const ended = await runPrompt({ ...common, cwd: directory, format: asked }, args, {
     source: { kind: 'given', model: createReplayModel(recording.value, () => {}) },

@@ -75,10 +75,11 @@ async function closing(store: StorePort, result: { ok: false; message: string })
   return result
 }
 
-async function closeAll({ subagents, session }: Parts, store: StorePort, model: Model): Promise<void> {
+async function closeAll({ subagents, session, sandbox }: Parts, store: StorePort, model: Model): Promise<void> {
   await subagents.settled()
   model.close()
   await endAllGroups()
+  sandbox?.remove()
   await session.journal.release()
   await store.close()
 }

@@ -20,6 +20,7 @@ import { loadSkillTool } from '../services/tools/loadSkill.ts'
 import { createTools, SUBAGENT_TOOLS } from '../services/tools/registry.ts'
 import { rememberTool } from '../services/tools/remember.ts'
 import { markedEnv } from '../services/tools/shell/mark.ts'
+import type { Sandbox } from '../services/tools/shell/sandbox.ts'
 import { taskTool } from '../services/tools/task.ts'
 import { concealContext, concealerOf, concealTools } from './conceal.ts'
 import { childEnv } from './credentials.ts'
@@ -53,6 +54,7 @@ export interface Parts {
   settings: Settings
   deps: RunParts
   subagents: Subagents
+  sandbox: Sandbox | null
   /** USD so far; null where a model's price is not known. */
   spent: () => number | null
 }
@@ -71,6 +73,13 @@ async function directoryOf({ common, here, session, observe }: Grounds): Promise
   const message = `This session began in ${own}; its tools now run in ${here}, as -C says.`
   observe({ type: 'warning', message })
   return { ok: true, value: here }
+}
+
+/** @returns null where none is wanted; where it is and cannot be had, nothing runs without it */
+async function sandboxFor(cwd: string, args: RunArgs, { sandbox }: Settings): Promise<Result<Sandbox | null>> {
+  if (!args.sandbox && !sandbox.enabled) return { ok: true, value: null }
+  const { openSandbox } = await import('../services/tools/shell/sandbox.ts')
+  return openSandbox({ cwd, network: sandbox.network })
 }
 
 /** @returns the parts, or why the run cannot begin */
@@ -99,6 +108,8 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
     warn,
   })
   if (!permissions.ok) return permissions
+  const sandbox = await sandboxFor(cwd, args, settings)
+  if (!sandbox.ok) return sandbox
   const runTask: RunTask = (task) => subagents.run(task)
   const maxOutputTokens = settings.max_output_tokens ?? maxOutputOf(name)
   const spending = createSpending(model)
@@ -133,6 +144,7 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
       childEnv: markedEnv(childEnv(process.env, settings.env), session.session_id),
       seen: seenBefore(session.entries),
       hides: (path) => permissions.value.hides(path),
+      ...(sandbox.value && { sandbox: sandbox.value.prefix }),
     },
     permissions: permissions.value,
     outputs: createTaskOutputs(cwd),
@@ -150,7 +162,7 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
     tools: ownTools,
     hold: (id) => store.hold(id),
   })
-  return { ok: true, value: { session, settings, spent: spending.total, deps, subagents } }
+  return { ok: true, value: { session, settings, spent: spending.total, deps, subagents, sandbox: sandbox.value } }
 }
 
 /** @returns what bounds a turn with this model */

@@ -59,6 +59,8 @@ export interface ToolEnv {
   spool?: Spool
   /** Whether a rule forbids reading this file (absolute path): searches leave it out. Absent: none is. */
   hides?(path: string): boolean
+  /** What shell commands are started with: a program and its arguments. Absent: nothing. */
+  sandbox?: readonly string[]
   /** Where each path of this call led when the call was allowed; absent: nobody looked. */
   approved?: ReadonlyMap<string, string>
 }

@@ -174,6 +174,8 @@ describe('agent config', () => {
       'permissions.allow',
       'permissions.ask',
       'store',
+      'sandbox.enabled',
+      'sandbox.network',
       'env',
       'hooks',
       'mcpServers',
@@ -189,7 +191,7 @@ describe('agent config', () => {
     expect({ code: end.code, stderr: end.stderr }).toEqual({ code: 0, stderr: '' })
     expect(end.stdout).toMatch(/^model +"claude-\S+" +default\n/)
     expect(end.stdout).toMatch(/^compaction\.input_tokens +\d{5,} +default$/m)
-    expect(end.stdout.trim().split('\n')).toHaveLength(13)
+    expect(end.stdout.trim().split('\n')).toHaveLength(15)
   })
 
   test('of a broken file says where it is broken', async () => {

@@ -11,6 +11,7 @@ export const RAISES_RIGHTS: ReadonlyArray<readonly string[]> = [
   ['base_url'],
   ['mcpServers'],
   ['store'],
+  ['sandbox'],
 ]
 
 /**

@@ -18,6 +18,7 @@ const schema = z.strictObject({
   permissions: z.strictObject({ allow: rules.optional(), ask: rules.optional(), deny: rules.optional() }).optional(),
   memory: z.strictObject({ enabled: z.boolean().optional() }).optional(),
   store: text.optional(),
+  sandbox: z.strictObject({ enabled: z.boolean().optional(), network: z.boolean().optional() }).optional(),
   env: z.record(z.string(), z.string()).optional(),
   hooks: z.record(z.string(), z.unknown()).optional(),
   mcpServers: z.record(z.string(), z.unknown()).optional(),

@@ -21,6 +21,8 @@ export interface Settings {
   memory: { enabled: boolean | null }
   /** A Keyv URI; null: SQLite in the agent's home. */
   store: string | null
+  /** Walls around shell commands, as by --sandbox. */
+  sandbox: { enabled: boolean; network: boolean }
   /** For the tools' environment. */
   env: Record<string, string>
   /** As written; their own readers check them. */
@@ -37,6 +39,7 @@ export interface SettingsFile {
   permissions?: { allow?: string[] | undefined; ask?: string[] | undefined; deny?: string[] | undefined } | undefined
   memory?: { enabled?: boolean | undefined } | undefined
   store?: string | undefined
+  sandbox?: { enabled?: boolean | undefined; network?: boolean | undefined } | undefined
   env?: Record<string, string> | undefined
   hooks?: Record<string, unknown> | undefined
   mcpServers?: Record<string, unknown> | undefined
@@ -53,6 +56,7 @@ export const DEFAULT_SETTINGS: Settings = {
   permissions: { allow: [], ask: [], deny: [] },
   memory: { enabled: null },
   store: null,
+  sandbox: { enabled: false, network: false },
   env: {},
   hooks: {},
   mcpServers: {},
@@ -91,6 +95,10 @@ export function mergeSettings(files: ReadonlyArray<{ source: string; value: Sett
     take('memory.enabled', value.memory?.enabled, (given) => {
       settings.memory.enabled = given
     })
+    for (const key of ['enabled', 'network'] as const)
+      take(`sandbox.${key}`, value.sandbox?.[key], (given) => {
+        settings.sandbox[key] = given
+      })
     for (const list of ['allow', 'ask', 'deny'] as const)
       take(
         `permissions.${list}`,

@@ -32,8 +32,9 @@ export const bashTool = defineTool({
   async run({ command, timeout }, env) {
     const [{ runShell }, { report }] = await loadShell()
     const timeoutMs = Math.min(timeout ?? DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
-    const { cwd, childEnv, signal, spool } = env
-    const run = await runShell({ command, cwd, env: childEnv, timeoutMs, signal, ...(spool && { spool }) })
+    const { cwd, childEnv, signal, spool, sandbox } = env
+    const more = { ...(spool && { spool }), ...(sandbox && { sandbox }) }
+    const run = await runShell({ command, cwd, env: childEnv, timeoutMs, signal, ...more })
     return report(run, command)
   },
 })

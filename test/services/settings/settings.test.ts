@@ -231,7 +231,7 @@ describe('settings of a project', () => {
 
   test('the list of keys that raise rights is this one', () => {
     expect(RAISES_RIGHTS.map((path) => path.join('.')).sort()).toEqual(
-      ['permissions.allow', 'hooks', 'env', 'base_url', 'mcpServers', 'store'].sort(),
+      ['permissions.allow', 'hooks', 'env', 'base_url', 'mcpServers', 'store', 'sandbox'].sort(),
     )
   })
 

@@ -33,6 +33,8 @@ export interface ShellRequest {
   signal: AbortSignal
   /** Takes all of an output of which only the ends are kept. */
   spool?: Spool
+  /** A program and its arguments that the shell is started with. */
+  sandbox?: readonly string[]
 }
 
 /** What the system takes as one argument: 128 KB on Linux, less a margin. Longer commands go by a descriptor. */
@@ -106,7 +108,14 @@ function start(request: ShellRequest, output: number): Promise<ShellEnd> {
   const isLong = Buffer.byteLength(request.command) > LONGEST_ARGUMENT
   let shell: ChildProcess
   try {
-    shell = spawn('bash', ['-c', '--', isLong ? FROM_DESCRIPTOR : request.command], {
+    const [program, ...args] = [
+      ...(request.sandbox ?? []),
+      'bash',
+      '-c',
+      '--',
+      isLong ? FROM_DESCRIPTOR : request.command,
+    ]
+    shell = spawn(program ?? 'bash', args, {
       cwd: request.cwd,
       env: { ...request.env, ...UNATTENDED, [MARK_VARIABLE]: value },
       detached: true,
