@@ -13,6 +13,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { embedDemo } from './embed-demo.mjs'
+import { embedPage } from './embed-page.mjs'
 import { licencesOf } from './licences.mjs'
 import { keepApart, leanMeow, leanZod } from './plugins.mjs'
 
@@ -51,6 +52,7 @@ async function build(main, outdir, sourcemap) {
       .filter(([source]) => existsSync(source)),
   )
   embedDemo(ROOT)
+  await embedPage(ROOT, esbuild)
 
   const bundle = (source, out) => {
     return esbuild.build({

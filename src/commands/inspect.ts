@@ -1,1 +1,67 @@
-export async function inspectCommand(_a: unknown, _b: unknown): Promise<number> { return 2 }
+/** `agent inspect [<id>] [--no-open]` (contract.md, section 10). */
+import { spawn } from 'node:child_process'
+import { jsonLine } from '../services/output/jsonLines.ts'
+import type { Result } from '../services/ports.ts'
+import { type LookDeps, withOut } from './look.ts'
+import { findSession, unknownSession } from './sessions.ts'
+
+export interface InspectArgs {
+  /** A session's id or a prefix that only one has; null for the one used last in `cwd`. */
+  id: string | null
+  /** Whether a browser may be opened; it is only at a terminal. */
+  open: boolean
+  json: boolean
+  /** A real path. */
+  cwd: string
+}
+
+/** Serves until SIGINT or SIGTERM. @returns the exit code: 0 then; 2 where there is no such session */
+export function inspectCommand({ id, open, json, cwd }: InspectArgs, deps: LookDeps): Promise<number> {
+  // From here on: a signal while the session is read must not look like a crash.
+  const stopped = stopSignal()
+  return withOut(deps, async (out) => {
+    const found = id === null ? await latest(deps, cwd) : await findSession(deps.store, id, 'inspect')
+    if (!found.ok) {
+      out.tell(found.message)
+      return 2
+    }
+    const session_id = found.value
+    const { serveInspector } = await import('../inspect.ts')
+    const server = await serveInspector({ store: deps.store, session_id, warn: (message) => out.tell(message) })
+    if (server === null) {
+      out.tell(unknownSession(session_id))
+      return 2
+    }
+    out.print(json ? jsonLine({ session_id, address: server.address }) : server.address)
+    if (open && deps.stdoutIsTty) openBrowser(server.address)
+    await stopped
+    await server.close()
+    return 0
+  })
+}
+
+async function latest({ store }: LookDeps, cwd: string): Promise<Result<string>> {
+  const head = await store.latest(cwd)
+  if (head !== null) return { ok: true, value: head.session_id }
+  const message = `There is no session of ${cwd} to look at; agent sessions --all lists those of every directory.`
+  return { ok: false, message }
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve())
+  })
+}
+
+/** Where there is no program that opens addresses, the printed one is enough. */
+function openBrowser(address: string): void {
+  const [command, args]: [string, string[]] =
+    process.platform === 'darwin'
+      ? ['open', [address]]
+      : process.platform === 'win32'
+        ? ['cmd', ['/c', 'start', '', address]]
+        : ['xdg-open', [address]]
+  const child = spawn(command, args, { stdio: 'ignore', detached: true })
+  child.on('error', () => {})
+  child.unref()
+}

@@ -36,12 +36,13 @@ export async function currentContext(
   report: Report,
 ): Promise<RequestContext> {
   const context = await deps.context.read()
-  const hash = `${deps.session.model} ${context.hash}`
+  const hash = `${deps.session.model} ${deps.maxOutputTokens} ${context.hash}`
   if (hash !== conversation.context) {
     const record = {
       type: 'context',
       hash,
       model: deps.session.model,
+      max_tokens: deps.maxOutputTokens,
       system: context.system,
       tools: context.tools,
     } as const

@@ -55,6 +55,15 @@ export async function waitForLock(dir: string, name: string, limit_ms: number): 
   }
 }
 
+/** @returns the living owner of the lock `name`, null where there is none or nobody can tell; changes nothing */
+export async function lockOwner(dir: string, name: string): Promise<Owner | null> {
+  try {
+    return (await survey(dir, name)).find(({ live }) => live !== null)?.live ?? null
+  } catch {
+    return null
+  }
+}
+
 async function acquire(dir: string, name: string): Promise<LockOutcome> {
   const owner = thisProcess(randomUUID())
   for (let tries = 1; ; tries++) {

@@ -4,7 +4,7 @@ import { StoreError, storeError } from './errors.ts'
 import { createJournal, parsePointer, unwritableJournal } from './journal.ts'
 import { directoryKey, HEADS, headKey, idOfHead, isSessionId, keptPrefix, recordPrefix } from './keys.ts'
 import type { KeyValue } from './keyValue.ts'
-import { acquireLock, type LockOutcome } from './lock.ts'
+import { acquireLock, type LockOutcome, lockOwner } from './lock.ts'
 import { headOf, readSession } from './session.ts'
 
 export interface StoreParts {
@@ -51,6 +51,17 @@ export function storeOver({ locks, connect, warn, now }: StoreParts): StorePort 
       const session = await readSession(await open(), id)
       if (session !== null) read.set(id, { intact: session.entries.length, count: session.head.count })
       return session
+    },
+
+    async head(id) {
+      if (!isSessionId(id)) return null
+      const kv = await open()
+      const [text] = await kv.get([headKey(id)])
+      return text === undefined ? null : headOf(kv, id, text, warn)
+    },
+
+    async owner(id) {
+      return isSessionId(id) ? lockOwner(locks, id) : null
     },
 
     async latest(cwd) {

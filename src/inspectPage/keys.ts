@@ -1,0 +1,106 @@
+/** The page by keyboard. */
+import { find, h } from './dom.ts'
+import { rowsOf, type Store, TABS } from './state.ts'
+
+const KEYS: Array<[string, string]> = [
+  ['← →', 'one step back or on (with Shift: ten)'],
+  ['Home End', 'before the first step, the last step'],
+  ['[ ]', 'the model call before or after'],
+  ['g', 'go to a step by its number'],
+  ['/', 'search'],
+  ['m', 'keep this step to compare others with; again: let it go'],
+  ['1 … 5', 'conversation, request, changes, record, cost'],
+  ['u', 'from a subagent up to its parent'],
+  ['c', 'enlarge the chart'],
+  ['f', 'follow the session as it grows'],
+  ['r', 'hide the content, keep the structure'],
+  ['?', 'these keys'],
+  ['Esc', 'close what is open'],
+]
+
+export function listenForKeys(store: Store): void {
+  const help = find<HTMLDialogElement>('#help')
+  const go = find<HTMLDialogElement>('#go')
+  find('#help dl').append(...KEYS.flatMap(([key, what]) => [h('dt', '', key), h('dd', '', what)]))
+  find('#open-help').addEventListener('click', () => help.showModal())
+  find('#position').addEventListener('click', () => openGo(store, go))
+  go.addEventListener('close', () => {
+    const { value } = find<HTMLInputElement>('#go input')
+    if (go.returnValue !== 'cancel' && /^\d+$/.test(value)) store.go(Number(value))
+  })
+  addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || help.open || go.open) return
+    if (event.key === 'Escape') return closeAll(store)
+    const isTyping = event.target instanceof HTMLInputElement
+    if (isTyping || !act(event, store, { help, go })) return
+    event.preventDefault()
+  })
+}
+
+function openGo({ state }: Store, go: HTMLDialogElement): void {
+  const input = find<HTMLInputElement>('input', go)
+  input.value = String(state.n)
+  go.returnValue = 'cancel'
+  go.showModal()
+  input.select()
+}
+
+function closeAll(store: Store): void {
+  document.body.classList.remove('large')
+  store.change({ searching: false })
+}
+
+/** @returns whether the key means something here */
+function act(event: KeyboardEvent, store: Store, { help, go }: Record<'help' | 'go', HTMLDialogElement>): boolean {
+  const { state } = store
+  const by = event.shiftKey ? 10 : 1
+  switch (event.key) {
+    case 'ArrowLeft':
+      store.go(state.n - by)
+      return true
+    case 'ArrowRight':
+      store.go(state.n + by)
+      return true
+    case 'Home':
+      store.go(0)
+      return true
+    case 'End':
+      store.go(rowsOf(state).length)
+      return true
+    case '[':
+    case ']':
+      store.go(nearestCall(store, event.key === ']'))
+      return true
+    case 'g':
+      openGo(store, go)
+      return true
+    case '/':
+      store.change({ searching: true })
+      return true
+    case 'm':
+      store.change(state.base === state.n ? { base: null } : { base: state.n, tab: state.tab })
+      return true
+    case 'u':
+      find<HTMLElement>('#lanes').querySelector<HTMLElement>(`[data-session="${state.root}"]`)?.click()
+      return true
+    case 'c':
+      document.body.classList.toggle('large')
+      return true
+    case 'f':
+    case 'r':
+    case '?':
+      if (event.key === '?') help.showModal()
+      else find<HTMLElement>(event.key === 'f' ? '#follow' : '#veil').click()
+      return true
+  }
+  const tab = /^[1-5]$/.test(event.key) ? TABS[Number(event.key) + 1] : undefined
+  if (tab !== undefined) store.change({ tab })
+  return tab !== undefined
+}
+
+/** @returns the step of the nearest reply in that direction, the shown one where there is none */
+function nearestCall({ state }: Store, isForth: boolean): number {
+  const calls = rowsOf(state).filter(({ record }) => record === 'reply' || record === 'callFailed')
+  const found = isForth ? calls.find(({ n }) => n > state.n) : calls.findLast(({ n }) => n < state.n)
+  return found?.n ?? state.n
+}
