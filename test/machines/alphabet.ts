@@ -3,13 +3,11 @@
  * Which events are possible depends on the state alone, as it does in a run.
  */
 import type { AgentContext } from '../../src/machines/agentSetup.ts'
-import { isUnderPressure } from '../../src/machines/budget.ts'
-import { type Conversation, EMPTY, isUnfinished } from '../../src/machines/conversation.ts'
+import { type Conversation, isUnfinished } from '../../src/machines/conversation.ts'
 import { planEmergency } from '../../src/machines/emergency.ts'
 import type {
   CompactedRecord,
   JournalRecord,
-  ReplyRecord,
   StateName,
   ToolFinishedRecord,
   TrimStep,
@@ -18,10 +16,10 @@ import type {
 import { POLICY } from '../../src/machines/layers/policy.ts'
 import { trim } from '../../src/machines/layers/trim.ts'
 import type { RecalledRecord, RememberedRecord } from '../../src/machines/memoryRecords.ts'
-import { type AssistantBlock, NO_USAGE } from '../../src/machines/messages.ts'
+import { NO_USAGE } from '../../src/machines/messages.ts'
 import { openCalls } from '../../src/machines/round.ts'
 import type { MachineEvent } from '../../src/machines/stepper.ts'
-import { withUniqueIds } from '../../src/machines/uniqueIds.ts'
+import { type Call, REPLIES, replyRecord } from './replies.ts'
 
 /** What decides what can happen next. `handed`: entries that the persist service under way was given. */
 export interface View {
@@ -31,7 +29,6 @@ export interface View {
 }
 
 export const LIMITS: TurnLimits = { max_turns: 2, input_tokens: 1000 }
-export const INPUT = { conversation: EMPTY }
 
 export const done = (id: string, output: unknown): MachineEvent => ({
   type: `xstate.done.actor.${id}`,
@@ -155,33 +152,6 @@ function compactEvents(c: Conversation): MachineEvent[] {
   ]
 }
 
-const text: AssistantBlock = { type: 'text', text: 'here it is' }
-const thinking: AssistantBlock = { type: 'thinking', thinking: 'hm', signature: 'sig' }
-type Call = (letter: string, name?: string) => AssistantBlock
-type Reply = Partial<ReplyRecord> & { content: AssistantBlock[]; input_tokens?: number }
-
-/** The kinds of reply that anything can tell apart. */
-export const REPLIES = {
-  answer: () => ({ content: [text] }),
-  longAnswer: () => ({ content: [thinking, text], input_tokens: 2000 }),
-  unmeasured: () => ({ content: [text], measured: false, input_tokens: 0 }),
-  empty: () => ({ content: [] }),
-  cutText: () => ({ content: [text], stop_reason: 'max_tokens' }),
-  oneCall: (call) => ({ content: [thinking, text, call('a')], stop_reason: 'tool_use' }),
-  twoCalls: (call) => ({ content: [call('a'), call('b')], stop_reason: 'tool_use', input_tokens: 2000 }),
-  threeCalls: (call) => ({ content: [text, call('a'), call('b'), call('c')], stop_reason: 'tool_use' }),
-  compact: (call) => ({ content: [call('k', 'compact')], stop_reason: 'tool_use' }),
-  compactAndCall: (call) => ({ content: [call('k', 'compact'), call('a')], stop_reason: 'tool_use' }),
-  cutCall: (call) => ({ content: [call('a')], stop_reason: 'max_tokens', incomplete: { reason: 'cut off' } }),
-  brokenCall: (call, id) => ({
-    content: [call('a'), call('b')],
-    stop_reason: 'tool_use',
-    incomplete: { reason: 'not whole', broken: [{ id: id('b'), problem: 'not JSON' }] },
-  }),
-  refusal: () => ({ content: [text], stop_reason: 'refusal' }),
-  pause: () => ({ content: [text], stop_reason: 'pause_turn' }),
-} satisfies Record<string, (call: Call, id: (letter: string) => string) => Reply>
-
 export const WHOLE: Alphabet = {
   limits: LIMITS,
   replies: Object.keys(REPLIES) as Array<keyof typeof REPLIES>,
@@ -200,7 +170,7 @@ function callEvents(c: Conversation, { replies }: Alphabet): MachineEvent[] {
     done('callModel', { kind: 'callFailed', record: { type: 'callFailed', reason, message, status, ms: 3 } })
   return [
     ...(c.context === null ? [CONTEXT] : []),
-    ...replies.map((kind) => replied(REPLIES[kind](call, id), c)),
+    ...replies.map((kind) => done('callModel', { kind: 'replied', record: replyRecord(REPLIES[kind](call, id), c) })),
     failed('too_long', 'prompt is too long', 400),
     failed('api_error', 'overloaded', 529),
   ]
@@ -209,20 +179,6 @@ function callEvents(c: Conversation, { replies }: Alphabet): MachineEvent[] {
 const CONTEXT: MachineEvent = {
   type: 'contextRead',
   record: { type: 'context', hash: 'h1', model: 'm', system: 'you are', tools: [] },
-}
-
-function replied({ input_tokens = 100, ...rest }: Reply, c: Conversation): MachineEvent {
-  const record: ReplyRecord = {
-    type: 'reply',
-    id: 'msg',
-    model: 'm',
-    stop_reason: 'end_turn',
-    usage: { ...NO_USAGE, input_tokens, output_tokens: 10 },
-    measured: true,
-    ms: 7,
-    ...rest,
-  }
-  return done('callModel', { kind: 'replied', record: withUniqueIds(record, c.messages) })
 }
 
 function toolEvents({ round }: Conversation, { result }: Alphabet): MachineEvent[] {
@@ -264,82 +220,4 @@ function finished(id: string, how: Partial<ToolFinishedRecord>): MachineEvent {
     ...how,
   }
   return { type: 'toolFinished', record }
-}
-
-/** What guards, services and the alphabet can tell apart, and nothing else: two views with one key go on alike. */
-export function stateKey({ state, context, handed }: View): string {
-  const { conversation: c, unsaved } = context
-  const { turn } = c
-  const budget = turn.limits.input_tokens
-  return JSON.stringify([
-    state,
-    turn.status,
-    c.round.map((one) => [one.state, one.call.name === 'compact']),
-    Math.min(turn.calls, turn.limits.max_turns),
-    c.gauge > budget,
-    turn.compaction.reached === null ? 'new' : turn.compaction.reached > budget,
-    turn.compaction.due?.trigger ?? null,
-    turn.compaction.emergency,
-    turn.cutReplies,
-    turn.interrupted === null ? null : unsaved.at(-1)?.in,
-    turn.failure !== null,
-    turn.stop_reason === 'pause_turn',
-    c.messages.at(-1)?.role ?? null,
-    Math.min(c.messages.length, 2),
-    planEmergency(c).kept > 0,
-    isUnderPressure(c),
-    c.repliesSinceTrim,
-    turn.memory.isOn && [turn.memory.recalled?.length ?? null, turn.memory.isKept],
-    c.context !== null,
-    c.pending.length > 0,
-    isUnfinished(c),
-    unsaved.length - handed,
-    unsaved.length > 0,
-  ])
-}
-
-/**
- * One of the events that are possible, by its place: a path found over states that count as one can be taken by a
- * session whose calls have other ids. `kind` says which event it was there, so that a wrong merge shows.
- */
-export interface Choice {
-  place: number
-  kind: string
-}
-
-export function kindOf(event: MachineEvent): string {
-  return showEvent(event).replace(/\d/g, '')
-}
-
-/** @returns an event on one line, for printing a path */
-export function showEvent({ type, output, record }: MachineEvent): string {
-  const outcome = output as { kind: string; record?: JournalRecord; records?: JournalRecord[] } | undefined
-  const name = type.replace(/^xstate\.(\w+)\.actor\./, (_, how: string) => (how === 'done' ? '' : 'failed: '))
-  const of = (record ?? outcome?.record ?? outcome?.records?.at(-1)) as JournalRecord | undefined
-  if (of === undefined) return outcome === undefined ? name : `${name} ${outcome.kind}`
-  return `${name} ${showRecord(of)}`
-}
-
-function showRecord(record: JournalRecord): string {
-  switch (record.type) {
-    case 'reply': {
-      const blocks = record.content.map((block) => (block.type === 'tool_use' ? block.name : block.type))
-      const marks = [record.measured ? '' : 'unmeasured', record.incomplete === undefined ? '' : 'incomplete']
-      return [record.stop_reason, blocks.join('+') || 'empty', record.usage.input_tokens > 1000 ? 'long' : '', ...marks]
-        .filter((part) => part !== '')
-        .join(' ')
-    }
-    case 'toolFinished':
-      return `${record.id} ${record.denied ? 'denied' : record.is_error ? 'error' : 'ok'}`
-    case 'toolStarted':
-      return record.id
-    case 'callFailed':
-      return record.reason
-    case 'recalled':
-      return record.by
-    case 'trimmed':
-      return record.done.length === 0 ? 'nothing' : 'trimmed'
-    default:
-      return record.type
-  }
 }

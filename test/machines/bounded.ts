@@ -1,8 +1,10 @@
 /** Every sequence of outcomes there is, up to a depth; a process killed at any point and started again among them. */
 import type { NewEntry } from '../../src/machines/journal.ts'
 import type { Stepper } from '../../src/machines/stepper.ts'
-import { type Alphabet, enabledEvents, showEvent, stateKey } from './alphabet.ts'
+import { type Alphabet, enabledEvents } from './alphabet.ts'
 import { breachOf } from './invariants.ts'
+import { showEvent } from './show.ts'
+import { stateKey } from './stateKey.ts'
 import { advance, begin, crash, type World } from './world.ts'
 
 export interface Bounded {

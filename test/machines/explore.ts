@@ -4,7 +4,9 @@ import { getAdjacencyMap, getShortestPaths, getSimplePaths } from 'xstate/graph'
 import { type AgentMachine, agentMachine } from '../../src/machines/agent.ts'
 import type { Conversation } from '../../src/machines/conversation.ts'
 import type { MachineEvent } from '../../src/machines/stepper.ts'
-import { type Alphabet, type Choice, enabledEvents, kindOf, stateKey, type View } from './alphabet.ts'
+import { type Alphabet, enabledEvents, type View } from './alphabet.ts'
+import { type Choice, kindOf } from './show.ts'
+import { stateKey } from './stateKey.ts'
 
 type Snapshot = SnapshotFrom<AgentMachine>
 export type Path = Choice[]

@@ -9,9 +9,10 @@ import { transitionId } from '../../src/machines/graph.ts'
 import type { NewEntry } from '../../src/machines/journal.ts'
 import type { Report } from '../../src/machines/outcomes.ts'
 import type { MachineEvent, Microstep, Stepper } from '../../src/machines/stepper.ts'
-import { type Alphabet, enabledEvents, kindOf, showEvent } from './alphabet.ts'
+import { type Alphabet, enabledEvents } from './alphabet.ts'
 import type { Path } from './explore.ts'
 import { breachOf, refolded } from './invariants.ts'
+import { kindOf, showEvent } from './show.ts'
 import { advance, begin, type World } from './world.ts'
 
 /** What all runs together have exercised. */

@@ -3,8 +3,10 @@ import { type AnyStateMachine, createMachine } from 'xstate'
 import { agentMachine } from '../../src/machines/agent.ts'
 import type { NewEntry } from '../../src/machines/journal.ts'
 import { createStepper, type Stepper } from '../../src/machines/stepper.ts'
-import { type Alphabet, enabledEvents, showEvent, stateKey } from './alphabet.ts'
+import { type Alphabet, enabledEvents } from './alphabet.ts'
 import { breachOf } from './invariants.ts'
+import { showEvent } from './show.ts'
+import { stateKey } from './stateKey.ts'
 import { advance, begin, type World } from './world.ts'
 
 export interface Mutant {

@@ -4,10 +4,11 @@ import { EMPTY } from '../../src/machines/conversation.ts'
 import { fold } from '../../src/machines/fold.ts'
 import { graphOf } from '../../src/machines/graph.ts'
 import { createStepper } from '../../src/machines/stepper.ts'
-import { type Alphabet, type REPLIES, WHOLE } from './alphabet.ts'
+import { type Alphabet, WHOLE } from './alphabet.ts'
 import { coverEdges, type Path, shortestPaths, simplePaths } from './explore.ts'
 import { Rig, scriptOf } from './live.ts'
 import { replayProblem, traceProblem } from './replayed.ts'
+import type { REPLIES } from './replies.ts'
 import { journalOf, STARTS } from './starts.ts'
 
 // Thousands of runs a test, however busy the machine is.

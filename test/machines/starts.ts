@@ -1,7 +1,8 @@
 /** Sessions to go on from: journals as runs leave them that were killed, failed, or ended. */
 import type { NewEntry } from '../../src/machines/journal.ts'
 import type { Stepper } from '../../src/machines/stepper.ts'
-import { enabledEvents, showEvent, WHOLE } from './alphabet.ts'
+import { enabledEvents, WHOLE } from './alphabet.ts'
+import { showEvent } from './show.ts'
 import { advance, begin, type World } from './world.ts'
 
 const LONG = 'a session with long old results'

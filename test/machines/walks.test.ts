@@ -3,10 +3,11 @@ import { expect, test, vi } from 'vitest'
 import { agentMachine } from '../../src/machines/agent.ts'
 import { graphOf } from '../../src/machines/graph.ts'
 import { createStepper } from '../../src/machines/stepper.ts'
-import { type Alphabet, enabledEvents, showEvent, WHOLE } from './alphabet.ts'
+import { type Alphabet, enabledEvents, WHOLE } from './alphabet.ts'
 import { breachOf, refolded } from './invariants.ts'
 import { Rig } from './live.ts'
 import { replayProblem, traceProblem } from './replayed.ts'
+import { showEvent } from './show.ts'
 import { advance, begin, crash, type World } from './world.ts'
 
 vi.setConfig({ testTimeout: 600_000 })
