@@ -4,6 +4,7 @@ import { graphOf } from '../machines/graph.ts'
 import { eventLabel } from '../machines/graphText.ts'
 import { type TraceLine, traceOf } from '../machines/trace.ts'
 import { jsonLine } from '../services/output/jsonLines.ts'
+import { withoutTokens } from '../services/redact.ts'
 import { clip, displayWidth, duration, padTo, printableLine, tokens } from '../services/text.ts'
 import { disagreementOf, type LookDeps, lookAt, type Out, withOut } from './look.ts'
 
@@ -21,13 +22,17 @@ export function traceCommand({ id, json }: TraceArgs, deps: LookDeps): Promise<n
       out.tell(looked.message)
       return 2
     }
-    const lines = traceOf(looked.value.replay, graphOf(agentMachine))
+    const lines = traceOf(looked.value.replay, graphOf(agentMachine)).map(withoutSecrets)
     const width = Math.max(3, String(lines.length).length)
     for (const line of lines) out.print(json ? jsonLine(line) : row(line, width, out))
     const problem = disagreementOf(looked.value.replay)
     if (problem !== null) out.tell(problem)
     return problem === null ? 0 : 1
   })
+}
+
+function withoutSecrets(line: TraceLine): TraceLine {
+  return line.detail === undefined ? line : { ...line, detail: withoutTokens(line.detail) }
 }
 
 /** The widest there are: checkingBudget→compacting, loadContext done. */
