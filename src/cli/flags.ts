@@ -13,6 +13,8 @@ const FORMATS = 'text|json|stream-json'
 
 /** Whatever runs a prompt: `agent fork` does with -p, `agent resume` one that is there. */
 const RUN = ['run', 'fork', 'resume'] as const
+/** Whatever looks at sessions: where they are kept is a setting. */
+const LOOKING = ['sessions', 'graph', 'trace', 'replay', 'inspect'] as const
 
 export const FLAGS = {
   cwd: { short: 'C', value: '<dir>', on: ['*'], help: 'work in this directory' },
@@ -27,7 +29,11 @@ export const FLAGS = {
   model: { value: '<name>', on: RUN, help: 'model to call' },
   'max-turns': { value: '<n>', on: RUN, help: 'model calls of one prompt at most (default 250)' },
   'append-system-prompt': { value: '<text>', on: RUN, help: 'add this to the system prompt' },
-  settings: { value: '<file>', on: [...RUN, 'config', 'memory'], help: 'settings that weigh more than all others' },
+  settings: {
+    value: '<file>',
+    on: [...RUN, 'config', 'memory', ...LOOKING],
+    help: 'settings that weigh more than all others',
+  },
   record: { value: '<file>', on: RUN, help: 'keep the replies; --model replay:<file> plays them' },
   step: { on: RUN, help: 'stop before each service; commands come on stdin (h lists them)' },
   at: { value: '<k>', on: ['replay', 'fork'], help: 'the transition, numbered as by agent trace' },
@@ -49,7 +55,7 @@ export const COMMANDS: Record<string, string> = {
   'sessions [show|export|rm <id>]': 'list, show, export or remove sessions (--all, --json)',
   config: 'show each effective setting and where it comes from (--json)',
   'trust [<dir>]': 'let the settings of a directory count in full (--list, --remove)',
-  skills: 'list skills, where they come from and what is wrong with them (--json)',
+  skills: 'list skills, where they come from, what is wrong (--json)',
   'memory [show|rm|consolidate]': 'list, show, remove or merge the long-term memories (--json)',
   graph: 'draw the statechart (--format, --session)',
   'trace <id>': 'list the transitions of a session (--json)',
@@ -73,7 +79,7 @@ export function takesValue(name: FlagName): boolean {
   return 'value' in FLAGS[name]
 }
 
-/** @returns the help text, 80 columns wide. */
+/** @returns the help text, at most 100 columns wide. */
 export function helpText(): string {
   const rows = (Object.entries(FLAGS) as Array<[string, Flag]>).map(([name, flag]): [string, string] => [
     `${flag.short ? `-${flag.short}, ` : '    '}--${name}${flag.value && flag.value.length < 12 ? ` ${flag.value}` : ''}`,

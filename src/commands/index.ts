@@ -17,7 +17,7 @@ export async function runCommand(command: Command): Promise<number> {
   switch (command.name) {
     case 'sessions': {
       const { runSessions } = await import('./runSessions.ts')
-      return runSessions(command, home, cwd)
+      return runSessions(command, cwd)
     }
     case 'config': {
       const { configCommand } = await import('./config.ts')
@@ -44,7 +44,7 @@ export async function runCommand(command: Command): Promise<number> {
     case 'fork':
     case 'inspect': {
       const { runLooking } = await import('./runLooking.ts')
-      return runLooking(command, home, cwd)
+      return runLooking(command, cwd)
     }
     case 'demo': {
       const { demo } = await import('./demo.ts')

@@ -1,26 +1,30 @@
 /** `agent graph`, `trace`, `replay`, `fork` and `inspect`: from the command line to the commands over the real store. */
 import type { Asked } from '../cli/args.ts'
-import type { Result, StorePort } from '../services/ports.ts'
-import { createStore } from '../services/store/index.ts'
+import { storeFor, storeOf } from '../run/settings.ts'
+import type { Result } from '../services/ports.ts'
+import { DEFAULT_SETTINGS } from '../services/settings/index.ts'
 import { printable } from '../services/text.ts'
 import type { LookDeps } from './look.ts'
 
 type Command = Extract<Asked, { kind: 'command' }>
 
 /** @returns the exit code */
-export async function runLooking(command: Command, home: string, cwd: string): Promise<number> {
+export async function runLooking(command: Command, cwd: string): Promise<number> {
   const id = idOf(command)
   if (!id.ok) {
     process.stderr.write(`agent: ${printable(id.message)}\n`)
     return 2
   }
   const { stdout, stderr, env } = process
-  const open = (): StorePort => {
-    const uri = env.AGENT_STORE
-    return createStore({ home, ...(uri && { uri }), warn: (message) => stderr.write(`agent: ${printable(message)}\n`) })
+  const warn = (message: string): void => void stderr.write(`agent: ${printable(message)}\n`)
+  // The chart alone is of no directory: broken settings must not keep it from being drawn.
+  const isOfSession = command.name !== 'graph' || command.flags.session !== null
+  const opened = isOfSession ? await storeFor(cwd, command.common, warn) : storeOf(DEFAULT_SETTINGS, warn)
+  if (!opened.ok) {
+    stderr.write(`agent: ${printable(opened.message)}\n`)
+    return 2
   }
-  // Nothing is opened before it is read.
-  const store = open()
+  const store = opened.value
   const columns = stdout.columns && { columns: stdout.columns }
   try {
     return await run(

@@ -1,25 +1,25 @@
 /** `agent sessions`: from the command line to the command over the real store. */
 import type { Asked } from '../cli/args.ts'
-import { createStore } from '../services/store/index.ts'
+import { storeFor } from '../run/settings.ts'
 import { printable } from '../services/text.ts'
 import { type SessionsArgs, sessionsCommand } from './sessions.ts'
 
 type Command = Extract<Asked, { kind: 'command' }>
 
 /** @returns the exit code */
-export async function runSessions({ input, common, flags }: Command, home: string, cwd: string): Promise<number> {
+export async function runSessions({ input, common, flags }: Command, cwd: string): Promise<number> {
   const args = sessionsArgs(input, common.format === 'json', flags.all)
   if (typeof args === 'string') {
     process.stderr.write(`agent: ${printable(args)}\n`)
     return 2
   }
   const { stdout, stderr, env } = process
-  const uri = env.AGENT_STORE
-  const store = createStore({
-    home,
-    ...(uri && { uri }),
-    warn: (message) => stderr.write(`agent: ${printable(message)}\n`),
-  })
+  const opened = await storeFor(cwd, common, (message) => stderr.write(`agent: ${printable(message)}\n`))
+  if (!opened.ok) {
+    stderr.write(`agent: ${printable(opened.message)}\n`)
+    return 2
+  }
+  const store = opened.value
   try {
     return await sessionsCommand(args, {
       store,

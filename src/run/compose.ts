@@ -3,14 +3,15 @@ import type { CommonArgs, RunArgs } from '../cli/args.ts'
 import type { Model } from '../services/model/index.ts'
 import type { AskPerson, Observe, Result, StorePort } from '../services/ports.ts'
 import type { StepPort } from '../services/stepPorts.ts'
-import { createStore, parseStoreUri, StoreError } from '../services/store/index.ts'
+import { StoreError } from '../services/store/index.ts'
 import { endAllGroups } from '../services/tools/bash.ts'
-import { agentHome, userHome, workingDirectory } from './directory.ts'
+import { userHome, workingDirectory } from './directory.ts'
 import { withFaultyJournals } from './faults.ts'
 import { endLeftoversOf } from './leftovers.ts'
 import { type ModelSource, openModel } from './model.ts'
-import { assemble, type Parts, settingsFor } from './parts.ts'
+import { assemble, type Parts } from './parts.ts'
 import { findSession, openSession, type RunSession } from './session.ts'
+import { settingsFor, storeOf } from './settings.ts'
 
 export interface Composed extends Parts {
   store: StorePort
@@ -38,12 +39,9 @@ export async function compose(
   if (!model.ok) return model
   // The SDK loads while the store is opened.
   model.value.prepare()
-  const { store: uri } = settings.value.settings
-  const home = agentHome(process.env)
-  const address = parseStoreUri(uri ?? undefined, home)
-  // A mistake in the settings, unlike a store that fails: nobody should pay for a run that cannot be kept.
-  if (!address.ok) return address
-  const store = withFaultyJournals(createStore({ home, ...(uri !== null && { uri }), warn }))
+  const named = storeOf(settings.value.settings, warn)
+  if (!named.ok) return named
+  const store = withFaultyJournals(named.value)
   const session = await holdSession(store, args, here)
   if (!session.ok) return closing(store, session)
   await endLeftoversOf(session.value, warn)

@@ -9,7 +9,7 @@ import { createPermissions } from '../services/permissions/index.ts'
 import type { AskPerson, Observe, Result, RunTask, StorePort } from '../services/ports.ts'
 import type { RunParts } from '../services/provide/deps.ts'
 import { createSubagents, type Subagents } from '../services/provide/subagent.ts'
-import { type LoadedSettings, loadSettings, type Settings } from '../services/settings/index.ts'
+import type { LoadedSettings, Settings } from '../services/settings/index.ts'
 import { keepRules } from '../services/settings/keepRules.ts'
 import { isTrusted } from '../services/settings/trust.ts'
 import { createSkills } from '../services/skills/index.ts'
@@ -28,6 +28,7 @@ import { agentHome, existingDirectory, userHome } from './directory.ts'
 import { withFault } from './faults.ts'
 import { openMemory } from './memory.ts'
 import type { RunSession } from './session.ts'
+import { settingsFor } from './settings.ts'
 import { createSpending } from './spending.ts'
 
 const DEFAULT_MAX_TURNS = 250
@@ -57,12 +58,6 @@ export interface Parts {
   sandbox: Sandbox | null
   /** USD so far; null where a model's price is not known. */
   spent: () => number | null
-}
-
-/** @returns the settings that hold in a directory */
-export async function settingsFor(cwd: string, common: CommonArgs): Promise<Result<LoadedSettings>> {
-  const home = agentHome(process.env)
-  return loadSettings({ home, cwd, settingsFile: common.settings, env: process.env, trusted: isTrusted(home, cwd) })
 }
 
 /** The directory of the run: the one that was named, else the session's own. */
