@@ -77,7 +77,7 @@ export async function parseRule(text: string, list: RuleList, source: string, ba
   if (tools === null) return malformed('a rule for all tools takes nothing in parentheses')
   if (name === 'bash' || name === 'Bash') return ANY_COMMAND.test(trimmed) ? any : commandRule(rule, trimmed)
   if (tools.every((tool) => PATH_TOOLS.has(tool))) {
-    const pattern = await createPathPattern(trimmed, base, list === 'allow' ? 'exact' : 'anyCase')
+    const pattern = await createPathPattern(trimmed, base, list === 'allow' ? 'allow' : 'forbid')
     return pattern.ok
       ? { kind: 'rule', rule: { ...rule, specifier: { kind: 'path', pattern: pattern.value } }, warning: null }
       : malformed(pattern.message)

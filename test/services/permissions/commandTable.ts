@@ -728,6 +728,23 @@ export const GROUPS: Group[] = [
     ],
   },
   {
+    name: 'a rule that forbids holds with further words, also without a star',
+    allow: ['Bash'],
+    deny: ['Bash(git push)', 'Bash(npm publish)', 'Bash(rm -rf /)'],
+    cases: [
+      ...deny('git push', 'git push origin main', 'npm publish --tag x', 'rm -rf /', 'rm -rf / x', 'rm -r -f /'),
+      ...allow('git pull', 'npm run publish', 'rm -rf /tmp/x', 'rm -rf x'),
+    ],
+  },
+  {
+    name: 'what a rule gives in full is no pattern of file names',
+    allow: ["Bash(rm 'a*')", 'Bash(wc a*)', 'Bash(cat x.txt:*)'],
+    cases: [
+      ...allow("rm 'a*'", 'rm a\\*', 'wc a*', 'wc a.txt', 'cat x.txt *'),
+      ...asks('rm a*', 'rm a?', 'cat x.tx?', 'cat *'),
+    ],
+  },
+  {
     name: 'stars in deny rules go over words',
     allow: ['Bash'],
     deny: ['Bash(npm publish*)', 'Bash(curl*example.com*)', 'Bash(* --no-verify)'],

@@ -162,6 +162,28 @@ test('paths are judged by where they lead: both ends of a link must be allowed, 
   ])
 })
 
+test('a rule that forbids holds for where a link in it leads, one that allows does not', async () => {
+  const top = realpathSync(temporaryDirectory())
+  const cwd = join(top, 'project')
+  for (const directory of ['project', 'real/secrets']) mkdirSync(join(top, directory), { recursive: true })
+  symlinkSync('real', join(top, 'link'))
+  symlinkSync('../real', join(cwd, 'out'))
+  const secret = join(top, 'real/secrets/key')
+  const [file, directory, relative, one] = await Promise.all(
+    [
+      `Read(/${top}/link/secrets/key)`,
+      `Read(/${top}/link/secrets/**)`,
+      'Read(./out/secrets/**)',
+      'Read(out/*/key)',
+    ].map((deny) => judgeWith({ deny: [deny], allow: ['Read(//**)'] }, { cwd })),
+  )
+  for (const judge of [file, directory, relative, one])
+    expect((await judge?.call('read_file', read(secret)))?.kind).toBe('deny')
+  const allowed = await judgeWith({ allow: ['Edit(out/**)', `Edit(/${top}/link/**)`] }, { cwd })
+  expect((await allowed.call('write_file', write(join(cwd, 'out/x')))).kind).toBe('ask')
+  expect((await allowed.call('write_file', write(join(top, 'link/x')))).kind).toBe('ask')
+})
+
 test('readable directories may be read and not written', async () => {
   const judge = await judgeWith({}, { readable: ['/skills'] })
   expect((await judge.call('read_file', read('/skills/a/SKILL.md'))).kind).toBe('allow')
@@ -198,6 +220,7 @@ describe('a person who is asked', () => {
     expect(questions).toEqual([
       {
         tool: 'bash',
+        call: CALL,
         subject: 'npm test',
         reason: 'bash runs a command, and that needs approval: no rule allows "npm test".',
         rules: ['Bash(npm test)'],

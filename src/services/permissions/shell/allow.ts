@@ -2,7 +2,7 @@
 import { commandsIn, type Reading } from './commands.ts'
 import type { WithTree } from './grammar.ts'
 import { type CommandPattern, matchesExactly } from './pattern.ts'
-import { type PlainCommand, readPlain } from './plain.ts'
+import { type PlainCommand, type PlainWord, readPlain } from './plain.ts'
 import { programOf, riskOf, runsOthers } from './risks.ts'
 
 export type Coverage<Rule> =
@@ -46,17 +46,20 @@ function cover<Rule extends { pattern: CommandPattern }>(
   { words }: PlainCommand,
   rules: readonly Rule[],
 ): { kind: 'rule'; rule: Rule } | { kind: 'none'; because: string } {
-  const values = words.map(({ value }) => value)
   let risk: string | null = null
   for (const rule of rules) {
-    if (!matchesExactly(rule.pattern, values)) continue
+    if (!matchesExactly(rule.pattern, words)) continue
     if (isExact(rule.pattern)) return { kind: 'rule', rule }
     const spelled = new Set(rule.pattern.words.flatMap((word) => (word.kind === 'literal' ? [word.value] : [])))
     const found = riskOf(words, spelled)
     if (found === null) return { kind: 'rule', rule }
     risk ??= found
   }
-  return { kind: 'none', because: risk ?? `no rule allows ${JSON.stringify(values.join(' ').slice(0, 200))}` }
+  return { kind: 'none', because: risk ?? `no rule allows ${JSON.stringify(textOf(words).slice(0, 200))}` }
+}
+
+function textOf(words: readonly PlainWord[]): string {
+  return words.map(({ value }) => value).join(' ')
 }
 
 function isExact({ words, more }: CommandPattern): boolean {

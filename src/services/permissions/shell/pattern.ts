@@ -2,7 +2,7 @@
  * What stands in `Bash(…)`: words, with `*` for any. `Bash(git log:*)` and `Bash(git log *)` are the command with any
  * further words, `Bash(npm test)` is that command only.
  */
-import { readPlain } from './plain.ts'
+import { type PlainWord, readPlain } from './plain.ts'
 import { escaped, type Word } from './words.ts'
 
 export type PatternWord =
@@ -36,15 +36,20 @@ export function parsePattern(specifier: string): CommandPattern | null {
   return { words, more: prefix !== undefined || open }
 }
 
-/** @returns whether the words are exactly what an allow rule names; no option is skipped, nothing is guessed */
-export function matchesExactly(pattern: CommandPattern, words: readonly string[]): boolean {
+/**
+ * @returns whether the words are exactly what an allow rule names; no option is skipped, nothing is guessed, and what
+ *   the rule gives in full is no pattern of file names
+ */
+export function matchesExactly(pattern: CommandPattern, words: readonly PlainWord[]): boolean {
   const match = (p: number, w: number): boolean => {
     const expected = pattern.words[p]
     if (expected === undefined) return w === words.length || pattern.more
     if (expected.kind === 'many') return match(p + 1, w) || (w < words.length && match(p, w + 1))
     const word = words[w]
     if (word === undefined) return false
-    return (expected.kind === 'literal' ? expected.value === word : expected.matches.test(word)) && match(p + 1, w + 1)
+    const same =
+      expected.kind === 'literal' ? expected.value === word.value && !word.glob : expected.matches.test(word.value)
+    return same && match(p + 1, w + 1)
   }
   return match(0, 0)
 }
@@ -61,7 +66,7 @@ export function stronger(a: Match, b: Match): Match {
 
 /**
  * Matches as widely as can be meant: options and their values may stand between the words, in any order and joined
- * (`rm -r -f` is `rm -fr`), the program by any path. `maybe` where a word that is computed could make it match.
+ * (`rm -r -f` is `rm -fr`), further words may follow also without a star, the program may stand there by any path. `maybe` where a word that is computed could make it match.
  * @param name the program's name without its directory
  */
 export function matchesWidely(pattern: CommandPattern, name: string, words: readonly Word[]): Match {
@@ -71,7 +76,7 @@ export function matchesWidely(pattern: CommandPattern, name: string, words: read
     if (word.kind === 'literal' && /^-./.test(word.value)) options.push(word.value)
     else operands.push(word)
   }
-  const main = operandsMatch({ operands, more: pattern.more }, name, words)
+  const main = operandsMatch(operands, name, words)
   if (main === 'no') return asText(pattern, words)
   let all: Match = main
   for (const option of options) {
@@ -82,12 +87,7 @@ export function matchesWidely(pattern: CommandPattern, name: string, words: read
   return all
 }
 
-interface Operands {
-  operands: PatternWord[]
-  more: boolean
-}
-
-function operandsMatch({ operands, more }: Operands, name: string, words: readonly Word[]): Match {
+function operandsMatch(operands: readonly PatternWord[], name: string, words: readonly Word[]): Match {
   const seen = new Map<number, Match>()
   const at = (p: number, w: number): Match => {
     const key = p * (words.length + 3) + w
@@ -99,7 +99,7 @@ function operandsMatch({ operands, more }: Operands, name: string, words: readon
   }
   const look = (p: number, w: number): Match => {
     const expected = operands[p]
-    if (expected === undefined) return more ? 'yes' : rest(words.slice(w))
+    if (expected === undefined) return 'yes'
     if (expected.kind === 'many') return stronger(at(p + 1, w), w < words.length ? at(p, w + 1) : 'no')
     const word = words[w]
     if (word === undefined) return 'no'
@@ -112,13 +112,6 @@ function operandsMatch({ operands, more }: Operands, name: string, words: readon
 
 function weaker(a: Match, b: Match): Match {
   return STRENGTH[a] <= STRENGTH[b] ? a : b
-}
-
-/** An exact rule means no further operands; a computed word may come to nothing. */
-function rest(words: readonly Word[]): Match {
-  const operands = words.filter((word) => !isOption(word))
-  if (operands.length === 0) return 'yes'
-  return operands.every(({ kind }) => kind === 'computed') ? 'maybe' : 'no'
 }
 
 function isOption(word: Word): boolean {
