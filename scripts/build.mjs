@@ -24,10 +24,15 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
  * dist/inspect.cjs. A part whose source is missing is left out. None may use top-level await (ink does): such a part
  * would have to be an ES module that the launcher imports.
  */
-const PARTS = { 'src/inspect.ts': 'inspect.cjs', 'src/tui.ts': 'tui.cjs' }
+const PARTS = {
+  'src/inspect.ts': 'inspect.cjs',
+  'src/tui.ts': 'tui.cjs',
+  'src/services/store/server/redis.ts': 'redis.cjs',
+  'src/services/store/server/postgres.ts': 'postgres.cjs',
+}
 
-/** Native modules and programs: installed beside the package, never bundled. */
-const EXTERNAL = ['@photostructure/sqlite', '@vscode/ripgrep', '@vscode/ripgrep-*']
+/** Native modules and programs: installed beside the package, never bundled; pg asks for the last one only on demand. */
+const EXTERNAL = ['@photostructure/sqlite', '@vscode/ripgrep', '@vscode/ripgrep-*', 'pg-native']
 
 /** Read by src/services/permissions/shell/grammar.ts from beside the bundle. */
 const SHELL_PARSER = ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-bash/tree-sitter-bash.wasm']

@@ -2,6 +2,7 @@
 import { budgetOf, DEFAULT_MODEL, maxOutputOf } from '../services/model/prices.ts'
 import { createSink } from '../services/output/sink.ts'
 import { isTrusted, type LoadedSettings, loadSettings, type SourcedRule } from '../services/settings/index.ts'
+import { withoutPassword } from '../services/store/adapter.ts'
 import { printable, printableLine } from '../services/text.ts'
 
 export interface ConfigArgs {
@@ -56,7 +57,7 @@ export function effectiveSettings({ settings, sources }: LoadedSettings): Effect
     'permissions.ask': rules(settings.permissions.ask),
     'permissions.deny': rules(settings.permissions.deny),
     'memory.enabled': settings.memory.enabled,
-    store: settings.store,
+    store: settings.store === null ? null : withoutPassword(settings.store),
     'sandbox.enabled': settings.sandbox.enabled,
     'sandbox.network': settings.sandbox.network,
     env: settings.env,

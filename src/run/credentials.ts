@@ -1,6 +1,7 @@
 /** The key for the model's server, from the environment. */
 import { checkKey } from '../services/model/key.ts'
 import type { Result } from '../services/ports.ts'
+import { withoutPassword } from '../services/store/adapter.ts'
 
 export type Credentials = { apiKey: string; authToken: null } | { apiKey: null; authToken: string }
 
@@ -24,9 +25,11 @@ export function credentials(env: NodeJS.ProcessEnv): Result<Credentials> {
   return { ok: false, message: NO_KEY }
 }
 
-/** @returns the environment of the tools' processes: the caller's and the settings', without our keys */
+/** @returns the environment of the tools' processes: the caller's and the settings', without our keys and passwords */
 export function childEnv(env: NodeJS.ProcessEnv, extra: Record<string, string>): NodeJS.ProcessEnv {
   const child: NodeJS.ProcessEnv = { ...env, ...extra }
   for (const name of SECRET_VARIABLES) delete child[name]
+  const store = child.AGENT_STORE
+  if (store !== undefined && withoutPassword(store) !== store) delete child.AGENT_STORE
   return child
 }

@@ -13,7 +13,9 @@ export function errorCode(error: unknown): string {
 
 /** A failure's own words without the code in front of them and without the full stop. */
 function words(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error)
+  // Of a name with several addresses each one's failure is in a list, and the message is empty.
+  const first = error instanceof AggregateError && error.message === '' ? error.errors[0] : error
+  const text = first instanceof Error ? first.message : String(first)
   return text.replace(/^(SQLITE_)?[A-Z_]+: /, '').replace(/\.$/, '')
 }
 
@@ -45,6 +47,14 @@ function sentence(error: unknown, place: string): string {
       return `The session store ${place} cannot be opened (${words(error)}). Check its permissions, or set AGENT_HOME to another directory.`
     case 'ENOTDIR':
       return `The session store ${place} cannot be opened because a part of its path is no directory. Set AGENT_HOME to another directory.`
+    case 'ECONNREFUSED':
+    case 'ECONNRESET':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return `The session store ${place} cannot be reached (${words(error)}). Check its address and that the server runs.`
     case 'SQLITE_IOERR':
     case 'EIO':
     case 'EFBIG':
