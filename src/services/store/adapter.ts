@@ -1,10 +1,18 @@
 /** Which store a URI names. The adapters are loaded only when one is opened. */
 import { resolve } from 'node:path'
 import type { Result } from '../ports.ts'
-import { StoreError } from './errors.ts'
+import { StoreError, storeError } from './errors.ts'
 import { type KeyValue, overKeyv, PLAIN_TEXT, withSentences } from './keyValue.ts'
+import type { ServerAdapter } from './server/adapter.ts'
 
-export type StoreAddress = { kind: 'sqlite'; path: string } | { kind: 'memory' }
+/** `uri` has the password in it; messages name `place`. */
+export type StoreAddress =
+  | { kind: 'sqlite'; path: string }
+  | { kind: 'memory' }
+  | { kind: 'redis' | 'postgres'; uri: string; place: string }
+
+/** A server may serve others too: what every key of ours begins with in Redis, and our table in PostgreSQL. */
+const OURS = 'stepwright'
 
 /**
  * Reads a store URI as `settings.store` and `AGENT_STORE` have it.
@@ -25,21 +33,38 @@ export function parseStoreUri(uri: string | undefined, home: string): Result<Sto
       return { ok: true, value: { kind: 'memory' } }
     case 'redis':
     case 'rediss':
+      return serverAddress('redis', uri)
     case 'postgres':
     case 'postgresql':
-      return refused(uri, 'needs an adapter that this version does not have; leave the setting out to use SQLite')
+      return serverAddress('postgres', uri)
     default:
-      return refused(uri, 'is of no known kind; write sqlite:///absolute/path.sqlite, or leave the setting out')
+      return refused(
+        uri,
+        'is of no known kind; write sqlite:///absolute/path.sqlite, redis://host:6379 or postgres://user:password@host/database, or leave the setting out',
+      )
   }
+}
+
+function serverAddress(kind: 'redis' | 'postgres', uri: string): Result<StoreAddress> {
+  const isWhole = URL.canParse(uri) && new URL(uri).hostname !== ''
+  // A password with a slash or a number sign in it must be written with %2F or %23.
+  return isWhole
+    ? { ok: true, value: { kind, uri, place: withoutPassword(uri) } }
+    : refused(
+        uri,
+        `is no URI of a server; write ${kind}://user:password@host:port, with % codes for special characters`,
+      )
 }
 
 function refused(uri: string, why: string): Result<never> {
   return { ok: false, message: `The store ${withoutPassword(uri)} ${why}.` }
 }
 
-/** A URI fit for messages: what stands before an @ may be a password. */
+/** A URI fit for messages: what stands before an @ may be a password, however it is written; a parameter may too. */
 export function withoutPassword(uri: string): string {
-  return uri.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, '$1***@')
+  return uri
+    .replace(/^([a-z][a-z0-9+.-]*:(?:\/\/)?).*@/is, '$1***@')
+    .replace(/([?&][^=&#]*(?:pass|secret|token)[^=&#]*=)[^&#]*/gi, '$1***')
 }
 
 /** Opens the store of an address. It and its calls reject with StoreError. */
@@ -57,5 +82,28 @@ async function connect(address: StoreAddress, warn: (message: string) => void): 
       const { Keyv } = await import('keyv')
       return overKeyv(new Keyv<string>({ store: new Map(), ...PLAIN_TEXT }), 'in memory')
     }
+    case 'redis': {
+      const { openRedis } = await import('./server/redis.ts')
+      return onServer(openRedis(address.uri, OURS), address.place)
+    }
+    case 'postgres': {
+      const { openPostgres } = await import('./server/postgres.ts')
+      return onServer(openPostgres(address.uri, OURS), address.place)
+    }
   }
+}
+
+async function onServer(server: ServerAdapter, place: string): Promise<KeyValue> {
+  const { Keyv } = await import('keyv')
+  // The namespace is the adapter's affair: PostgreSQL has a table for it.
+  const keyv = new Keyv<string>({ store: server.store, ...PLAIN_TEXT, namespace: server.store.namespace ?? '' })
+  keyv.on('error', () => {})
+  const kv = overKeyv(keyv, place, { scan: server.scan, atomic: true })
+  try {
+    await server.connect()
+  } catch (error) {
+    await kv.close().catch(() => {})
+    throw storeError(error, place)
+  }
+  return kv
 }

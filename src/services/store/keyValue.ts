@@ -36,8 +36,16 @@ export const PLAIN_TEXT = {
 /** How many keys go into one `getMany`: adapters search its answer key by key. */
 const BATCH = 200
 
-/** A store over any Keyv, made with `PLAIN_TEXT`. Reads whole series by key and scans by iterating. */
-export function overKeyv(keyv: Keyv<string>, place: string): KeyValue {
+/** What an adapter does better than by Keyv's means. */
+export interface Abilities {
+  /** Every pair whose key begins with `prefix`, in the order of the keys, without reading all the others. */
+  scan?: KeyValue['scan']
+  /** Many keys written at once are all written or none. */
+  atomic?: true
+}
+
+/** A store over any Keyv, made with `PLAIN_TEXT`. Reads whole series by key and scans by iterating, if it must. */
+export function overKeyv(keyv: Keyv<string>, place: string, able: Abilities = {}): KeyValue {
   const get = async (keys: string[]): Promise<Array<string | undefined>> => {
     const values: Array<string | undefined> = []
     for (let at = 0; at < keys.length; at += BATCH) {
@@ -45,13 +53,14 @@ export function overKeyv(keyv: Keyv<string>, place: string): KeyValue {
     }
     return values
   }
-  const scan = async (prefix: string): Promise<Pair[]> => {
+  const iterate = async (prefix: string): Promise<Pair[]> => {
     const pairs: Pair[] = []
     for await (const [key, value] of keyv.iterator?.(undefined) ?? []) {
       if (key.startsWith(prefix)) pairs.push([key, value])
     }
     return pairs.sort(([a], [b]) => (a < b ? -1 : 1))
   }
+  const scan = able.scan ?? iterate
   return {
     place,
     get,
@@ -65,6 +74,7 @@ export function overKeyv(keyv: Keyv<string>, place: string): KeyValue {
       return untilMissing((seq) => values[seq], count)
     },
     put: async (records, commit) => {
+      if (able.atomic) return setAll(keyv, [...records, ...commit])
       await setAll(keyv, records)
       await setAll(keyv, commit)
     },
