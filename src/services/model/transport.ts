@@ -42,7 +42,9 @@ export function createTransport(options: TransportOptions): Transport {
     async fetch(url, init = {}) {
       const target = new URL(url)
       const route = routeTo(target, proxyFor(target, options.env))
-      const agent = agents.get(route.key) ?? (await route.makeAgent())
+      const made = agents.get(route.key) ?? (await route.makeAgent())
+      // Of two that were made at the same time one is kept, or `close` would miss the other.
+      const agent = agents.get(route.key) ?? made
       agents.set(route.key, agent)
       return send(route, agent, target, init, options)
     },

@@ -6,9 +6,10 @@ import { withUniqueIds } from '../../machines/uniqueIds.ts'
 import type { ModelRequest, RequestContext } from '../ports.ts'
 import type { RunDeps } from './deps.ts'
 
+/** @returns the reply, its ids unique in the conversation, or why there is none; rejects when `signal` aborts */
 export async function callModel(deps: RunDeps, input: CallInput, signal: AbortSignal): Promise<CallOutcome> {
   const { conversation, report } = input
-  const context = await currentContext(deps, conversation, report)
+  const context = await currentContext(deps, conversation, report, signal)
   const outcome = await deps.model.call(requestOf(deps, context, conversation), { signal, observe: deps.observe })
   if (outcome.kind === 'callFailed') return outcome
   const record = withUniqueIds(outcome.record, conversation.messages)
@@ -34,8 +35,11 @@ export async function currentContext(
   deps: RunDeps,
   conversation: Conversation,
   report: Report,
+  signal: AbortSignal,
 ): Promise<RequestContext> {
   const context = await deps.context.read()
+  // The turn may be over by now, and nothing follows its end in a journal.
+  signal.throwIfAborted()
   const hash = `${deps.session.model} ${deps.maxOutputTokens} ${context.hash}`
   if (hash !== conversation.context) {
     const record = {

@@ -11,9 +11,10 @@ import { baseOf, currentContext } from './callModel.ts'
 import type { RunDeps } from './deps.ts'
 import { type Subject, summarise } from './summarise.ts'
 
+/** @returns the summary with the files that hold what it stands for, or why there is none; rejects when `signal` aborts */
 export async function compact(deps: RunDeps, input: CompactInput, signal: AbortSignal): Promise<CompactOutcome> {
   const { conversation, trigger, report } = input
-  const base = baseOf(deps, await currentContext(deps, conversation, report))
+  const base = baseOf(deps, await currentContext(deps, conversation, report, signal))
   const began = deps.now()
   const { subject, shorten } = subjectOf(input)
   const { kept } = subject
@@ -21,7 +22,7 @@ export async function compact(deps: RunDeps, input: CompactInput, signal: AbortS
   const { usage } = summary
   if (summary.kind === 'useless') {
     const message = `The conversation could not be compacted: ${summary.why} It is unchanged; resume the session to try again.`
-    const ms = deps.now() - began
+    const ms = Math.round(deps.now() - began)
     return { kind: 'compactionFailed', record: { type: 'compactionFailed', trigger, message, usage, ms } }
   }
   const record: CompactedRecord = {
@@ -33,7 +34,7 @@ export async function compact(deps: RunDeps, input: CompactInput, signal: AbortS
     transcript: await writeTranscript(deps, conversation),
     before_tokens: conversation.gauge,
     usage,
-    ms: deps.now() - began,
+    ms: Math.round(deps.now() - began),
   }
   signal.throwIfAborted()
   announce(deps, conversation, record)

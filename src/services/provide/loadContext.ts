@@ -7,6 +7,7 @@ import type { RunDeps } from './deps.ts'
 
 const FINISHED = 'The last turn of this session is finished: give a new prompt with -p "<prompt>".'
 
+/** @returns the records that begin the turn, or why it cannot begin */
 export async function loadContext(deps: RunDeps, { conversation }: LoadInput): Promise<LoadOutcome> {
   const { session, begin, limits } = deps
   const { cwd } = session

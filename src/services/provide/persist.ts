@@ -2,6 +2,7 @@
 import type { PersistInput, PersistOutcome } from '../../machines/outcomes.ts'
 import type { RunDeps } from './deps.ts'
 
+/** @returns how many entries are dealt with; `unsaved` with the reason as soon as the store has failed once */
 export async function persist(deps: RunDeps, { entries, conversation }: PersistInput): Promise<PersistOutcome> {
   if (entries.length > 0) await deps.recorder.write(entries, conversation)
   const message = deps.recorder.fault()

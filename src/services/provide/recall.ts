@@ -6,6 +6,7 @@ import type { RunDeps } from './deps.ts'
 
 const NONE: RecalledRecord = { type: 'recalled', memories: [], by: 'nobody', calls: [] }
 
+/** @returns the memories, perhaps none; rejects only when `signal` aborts */
 export async function recall(
   deps: RunDeps,
   { conversation }: RecallInput,

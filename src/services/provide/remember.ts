@@ -12,6 +12,7 @@ import type { RunDeps, RunMemory } from './deps.ts'
 
 type Part = Omit<RememberedRecord, 'type'>
 
+/** @returns the files that were written, perhaps none; rejects only when `signal` aborts */
 export async function remember(
   deps: RunDeps,
   { conversation }: RememberInput,

@@ -11,15 +11,22 @@ import { keepLarge } from './largeResult.ts'
 
 type Finished = Omit<ToolFinishedRecord, 'type' | 'id' | 'ms'>
 
+/** Runs the calls to their results. Where a bug of ours stops one of them, the others are ended before it is told. */
 export async function runTools(deps: RunDeps, input: ToolsInput, signal: AbortSignal): Promise<ToolsOutcome> {
   const checked = await Promise.all(input.calls.map((call) => deps.tools.check(call, deps.session.cwd)))
   const lanes = new Map<string, Promise<unknown>>()
-  const results = await Promise.all(
-    input.calls.map((call, i) => {
-      const ready = checked[i] as CheckedCall
-      return runInLane(lanes, ready, () => runCall(deps, input, call, ready, signal))
-    }),
-  )
+  const ending = new AbortController()
+  const either = AbortSignal.any([signal, ending.signal])
+  const runs = input.calls.map((call, i) => {
+    const ready = checked[i] as CheckedCall
+    return runInLane(lanes, ready, () => runCall(deps, input, call, ready, either))
+  })
+  const results = await Promise.all(runs).catch(async (error: unknown) => {
+    // Nothing may run on, or be recorded, behind the end of the turn.
+    ending.abort()
+    await Promise.allSettled(runs)
+    throw error
+  })
   const message = { role: 'user' as const, content: results }
   deps.observe({ type: 'toolResults', message, parent_tool_use_id: deps.session.parent?.tool_use_id ?? null })
   return { kind: 'ran' }

@@ -7,6 +7,7 @@ import { applyStep, LAYERS, type Wish, wishOf } from '../../machines/layers/trim
 import type { TrimInput, TrimOutcome } from '../../machines/outcomes.ts'
 import type { RunDeps } from './deps.ts'
 
+/** @returns the steps whose files are written; rejects when `signal` aborts */
 export async function trim(deps: RunDeps, input: TrimInput, signal: AbortSignal): Promise<TrimOutcome> {
   let conversation = input.conversation
   const done: TrimStep[] = []
@@ -33,7 +34,7 @@ async function writeFor(deps: RunDeps, wish: Wish, { messages }: Conversation): 
 }
 
 /** Saves results one after the other; those that could not be saved are left out. */
-export async function saveAll(deps: RunDeps, wanted: Wanted[]): Promise<SavedResult[]> {
+async function saveAll(deps: RunDeps, wanted: Wanted[]): Promise<SavedResult[]> {
   const saved: SavedResult[] = []
   for (const { id, content, paths } of wanted) {
     const written = paths === null ? await deps.outputs.saveResult(id, content) : { ok: true as const, value: paths }
