@@ -70,6 +70,7 @@ export function runApp(desk: Desk): Promise<number> {
     cwd,
     renderers: load,
     wasShown: transcript.wasShown,
+    wasRefused: transcript.wasRefused,
     onAsking: (isAsking) => talk.setAsking(isAsking),
   })
   const talk = createTalk({
@@ -123,9 +124,10 @@ export function runApp(desk: Desk): Promise<number> {
 
   function onOpened(session: OpenSession): void {
     history = openHistory(desk.home, session.cwd)
-    stage.tell(colors.dim(`agent ${desk.version} · ${printableLine(session.cwd)} · /help shows what can be typed`))
+    const about = session.isOld ? `session ${session.session_id.slice(0, 8)}` : '/help shows what can be typed'
+    stage.tell(colors.dim(`agent ${desk.version} · ${printableLine(session.cwd)} · ${about}`))
     if (!session.isOld) return
-    stage.print(...pastBlocks(session.conversation().messages, colors, () => renderers))
+    stage.print(...pastBlocks(session.conversation(), colors, () => renderers))
     if (canGoOn(session))
       stage.tell(
         colors.yellow('The last turn of this session was not finished: Enter on an empty line goes on with it.'),

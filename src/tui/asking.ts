@@ -18,6 +18,8 @@ export interface AskingOptions {
   renderers: () => Promise<Renderers>
   /** Told of the calls whose change was shown with the question. */
   wasShown(call_id: string): void
+  /** Told of the calls that the person said no to. */
+  wasRefused(call_id: string): void
   /** Told when a question is open, and when none is. */
   onAsking(isAsking: boolean): void
 }
@@ -44,6 +46,7 @@ export function createAsking(options: AskingOptions): AskPerson {
       const onAbort = (): void => end(() => reject(signal.reason))
       const panel = createQuestionPanel(question, colors, (answer) =>
         end(() => {
+          if (answer.kind === 'no' && question.call !== undefined) options.wasRefused(question.call.id)
           stage.tell(colors.dim(`  → ${wordsOf(answer, question)}`))
           resolve(answer)
         }),

@@ -47,6 +47,7 @@ export function renderDiff(
       })
     }
   })
+  if (lines.length === 0) lines.push(colors.dim('(no change)'))
   const over = lines.length - most
   const shown = over > 1 ? [...lines.slice(0, most), colors.dim(`… ${over} more rows`)] : lines
   return { lines: shown, added, removed }

@@ -38,7 +38,8 @@ export function createLive(options: LiveOptions): Live {
   const tailLines = (columns: number): string[] => {
     const answer = options.answer()
     const version = answer.version()
-    if (tail.version !== version || tail.columns !== columns) tail = { version, columns, lines: answer.tail(columns) }
+    if (tail.version !== version || tail.columns !== columns)
+      tail = { version, columns, lines: answer.tail(columns - 1) }
     return tail.lines
   }
   const frame = (isProgress: boolean): Frame => {

@@ -1,5 +1,6 @@
 /** An older session as it is shown when it is opened again: its last messages. */
 import type { Colors } from 'picocolors/types.js'
+import type { Conversation } from '../machines/conversation.ts'
 import type { Message, ToolUseBlock } from '../machines/messages.ts'
 import { clip, describeCall, printable, printableLine } from '../services/text.ts'
 import type { Block } from './screen.ts'
@@ -9,12 +10,26 @@ import { wrap } from './wrap.ts'
 /** Messages that are shown; what is before them is in `/trace` and `agent sessions show`. */
 const SHOWN = 24
 
-/** @returns the blocks of the last messages, and a line about those that are left out */
-export function pastBlocks(messages: Message[], colors: Colors, renderers: () => Renderers | undefined): Block[] {
+/** @returns the blocks of the last messages and of what waits for an answer, and a line about those that are left out */
+export function pastBlocks(
+  { messages: settled, round, pending }: Conversation,
+  colors: Colors,
+  renderers: () => Renderers | undefined,
+): Block[] {
+  const calls = round.map((one) => one.call).filter((call) => !holds(settled.at(-1), call))
+  const messages: Message[] = [
+    ...settled,
+    ...(calls.length > 0 ? [{ role: 'assistant' as const, content: calls }] : []),
+    ...(pending.length > 0 ? [{ role: 'user' as const, content: pending }] : []),
+  ]
   const left = messages.length - SHOWN
   const blocks = messages.slice(-SHOWN).flatMap((message) => blocksOf(message, colors, renderers))
   if (left <= 0) return blocks
   return [(columns) => [colors.dim(clip(`… ${left} earlier messages`, columns))], ...blocks]
+}
+
+function holds(message: Message | undefined, call: ToolUseBlock): boolean {
+  return message?.content.some((block) => block.type === 'tool_use' && block.id === call.id) === true
 }
 
 function blocksOf({ role, content }: Message, colors: Colors, renderers: () => Renderers | undefined): Block[] {

@@ -7,6 +7,7 @@ import type { Answer, AskPerson } from '../services/ports.ts'
 import { printable, printableLine } from '../services/text.ts'
 import { createCommands } from './commands.ts'
 import type { Desk } from './desk.ts'
+import { changeOf } from './edits.ts'
 import type { Hands } from './hands.ts'
 import { createLines, type Lines } from './lines.ts'
 import type { Block } from './screen.ts'
@@ -39,7 +40,10 @@ export async function runPlain(desk: Desk): Promise<number> {
   })
   const talk = createTalk({
     desk,
-    eyes: { observe: transcript.observe, ask: askIn(lines, write) },
+    eyes: {
+      observe: transcript.observe,
+      ask: askIn(lines, write, columns, () => talk.session()?.cwd ?? process.cwd()),
+    },
     running: transcript.running,
     onOpened(session) {
       write(`agent ${desk.version}, ${printableLine(session.cwd)}. /help shows what can be typed.\n`)
@@ -124,8 +128,11 @@ function onInterrupts(interrupt: () => boolean, leave: () => void): void {
   })
 }
 
-function askIn(lines: Lines, write: (text: string) => void): AskPerson {
-  return async ({ tool, subject, reason, rules }, signal) => {
+function askIn(lines: Lines, write: (text: string) => void, columns: () => number, cwd: () => string): AskPerson {
+  return async ({ tool, call, subject, reason, rules }, signal) => {
+    const { renderDiff } = await import('./diff.ts')
+    const change = call === undefined ? null : changeOf(call, cwd())
+    const diff = change === null ? [] : renderDiff(change, columns() - 4, picocolors.createColors(false), 200).lines
     const always = rules.map(printableLine).join(', ')
     const choices = [
       '1  once',
@@ -134,7 +141,8 @@ function askIn(lines: Lines, write: (text: string) => void): AskPerson {
       '4  no; or type what to do instead',
     ]
     const what = printable(subject).replaceAll('\n', '\n    ')
-    write(`\n${printableLine(tool)} asks:\n    ${what}\n  ${printableLine(reason)}\n${choices.join('\n')}\n`)
+    const question = [`\n${printableLine(tool)} asks:`, `    ${what}`, ...diff.map((line) => `    ${line}`)]
+    write(`${[...question, `  ${printableLine(reason)}`, ...choices].join('\n')}\n`)
     for (;;) {
       write('Number: ')
       const line = await lines.next(signal)
@@ -161,6 +169,7 @@ function answerOf(line: string | null, canKeep: boolean): Answer | null {
     case 'no':
       return { kind: 'no', why: null }
     default:
-      return { kind: 'no', why: line.trim() }
+      // A number or a letter that stands for nothing was a slip, not a reason.
+      return /^(?:\d+|\p{L})$/u.test(line.trim()) ? null : { kind: 'no', why: line.trim() }
   }
 }

@@ -52,6 +52,7 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
   let at = 0
   let width = columns()
   let kept: Block[] = []
+  let lastLine = ''
 
   const toTop = (): string => `\r${at > 0 ? `\x1b[${at}A` : ''}`
   const liveText = (fitted: Frame, before: string[]): string => {
@@ -60,7 +61,8 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
       if (i > 0) out += '\r\n'
       if (before[i] !== line) out += line + TO_LINE_END
     })
-    if (fitted.lines.length < before.length) {
+    if (before.length === 0) out += TO_SCREEN_END
+    else if (fitted.lines.length < before.length) {
       // From the end of the last line: what follows it on its own row has been erased.
       out += `\r\n${TO_SCREEN_END}\x1b[1A`
     }
@@ -84,18 +86,28 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
   }
   const rewrite = (top: string): void => {
     const room = Math.max(0, rows() - Math.max(1, frame.lines.length))
-    const again = room === 0 ? [] : kept.flatMap((block) => block(width)).slice(-room)
-    show(`${top}${TO_SCREEN_END}${again.map((line) => `${line}${TO_LINE_END}\r\n`).join('')}`, [])
+    const again =
+      room === 0
+        ? []
+        : spaced(
+            kept.flatMap((block) => block(usable(width))),
+            null,
+          ).slice(-room)
+    show(`${top}${again.map((line) => `${line}${TO_LINE_END}\r\n`).join('')}`, [])
   }
   return {
     columns,
     rows,
     print(...blocks) {
       kept = [...kept, ...blocks].slice(-KEPT_BLOCKS)
-      const lines = blocks.flatMap((block) => block(columns()))
+      const lines = spaced(
+        blocks.flatMap((block) => block(usable(columns()))),
+        lastLine,
+      )
+      lastLine = lines.at(-1) ?? lastLine
       if (lines.length === 0) return
       const text = lines.map((line) => `${line}${TO_LINE_END}\r\n`).join('')
-      show(`${toTop()}${drawn.length > 0 ? TO_SCREEN_END : ''}${text}`, [])
+      show(`${toTop()}${text}`, [])
     },
     draw,
     clear() {
@@ -107,10 +119,10 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
     resized() {
       const before = width
       width = columns()
-      if (width === before) return show(`${toTop()}${TO_SCREEN_END}`, [])
+      if (width === before) return show(toTop(), [])
       // The terminal may have broken the lines anew. So the screen is written again, from its top or from where our
       // first line may stand by now; what is above it, in the scrollback, stays as it is.
-      const ours = kept.flatMap((block) => block(before)).concat(drawn.slice(0, at + 1))
+      const ours = kept.flatMap((block) => block(usable(before))).concat(drawn.slice(0, at + 1))
       const reflowed = ours.reduce((sum, line) => sum + Math.max(1, Math.ceil(plainLength(line) / width)), 0)
       const top = reflowed >= rows() ? '\x1b[H' : `\r${reflowed > 1 ? `\x1b[${reflowed - 1}A` : ''}`
       rewrite(top)
@@ -118,6 +130,16 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
     redraw: () => rewrite('\x1b[H'),
   }
 }
+/** @returns the lines with one blank line where there would be several: each block has those around it that it wants */
+function spaced(lines: string[], before: string | null): string[] {
+  return lines.filter((line, i) => line !== '' || (i === 0 ? before : lines[i - 1]) !== '')
+}
+
+/** The last column stays free: some terminals wrap as soon as it is written, others erase it with the line's rest. */
+function usable(columns: number): number {
+  return Math.max(1, columns - 1)
+}
+
 function plainLength(line: string): number {
   return line.replace(/\x1b\[[\d;]*m/g, '').length
 }

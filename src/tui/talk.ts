@@ -61,6 +61,10 @@ export function createTalk(options: TalkOptions): Talk {
       state = event.state
       since = performance.now()
     }
+    if (event.type === 'text' && state === 'calling') {
+      state = 'answering'
+      since = performance.now()
+    }
     if (event.type === 'toolResults') void readBranch()
     options.eyes.observe(event)
     changed()

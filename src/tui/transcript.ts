@@ -28,6 +28,8 @@ export interface Transcript {
   lastCall(): { call: ToolUseBlock; result: string } | null
   /** A change was shown to the person already, with the question whether it may be made. */
   wasShown(call_id: string): void
+  /** The person said no to this call: they need not be told why it failed. */
+  wasRefused(call_id: string): void
 }
 
 export interface TranscriptOptions {
@@ -49,6 +51,8 @@ export function createTranscript(options: TranscriptOptions): Transcript {
   const changes = new Map<string, Change>()
   const known = new Map<string, ToolUseBlock>()
   const shown = new Set<string>()
+  const refused = new Set<string>()
+  const began = new Map<string, number>()
   let last: { call: ToolUseBlock; result: string } | null = null
   let compacting = false
   let afterAnswer = false
@@ -94,6 +98,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
       }
       case 'toolStarted': {
         const { call } = event
+        began.set(call.id, now())
         const text = calls.start(event)
         if (text !== null) line(text)
         const change = changeOf(call, options.cwd())
@@ -103,7 +108,11 @@ export function createTranscript(options: TranscriptOptions): Transcript {
       case 'toolFinished': {
         const { call } = event
         known.set(call.id, call)
-        line(calls.finish(event), '  ')
+        // The time that a question waited for its answer is not the call's.
+        const ms = now() - (began.get(call.id) ?? now() - event.ms)
+        began.delete(call.id)
+        const ended = calls.finish({ ...event, ms })
+        if (!refused.has(call.id)) line(ended, '  ')
         const change = changes.get(call.id)
         changes.delete(call.id)
         if (change !== undefined && !event.is_error && !shown.has(call.id)) print(diffBlock(change))
@@ -115,7 +124,11 @@ export function createTranscript(options: TranscriptOptions): Transcript {
       }
       case 'compacted': {
         const size = `${tokens(event.before_tokens)} to ${tokens(event.after_tokens)} tokens`
-        line(colors.dim(`~ conversation summarised: ${size} (${printableLine(event.trigger)})`))
+        line(
+          colors.dim(
+            `~ conversation summarised: ${size} (${event.trigger === 'tool' ? 'as asked' : printableLine(event.trigger)})`,
+          ),
+        )
         return
       }
       case 'retry':
@@ -135,7 +148,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     known.delete(block.tool_use_id)
     const result = textOfResult(block)
     last = { call, result }
-    if (block.is_error !== true) return
+    if (block.is_error !== true || refused.delete(call.id)) return
     const said = printable(result.slice(0, LONGEST_ERROR)).trim().split('\n')
     const more = said.length > ERROR_LINES ? ' … (Ctrl-O shows all)' : ''
     line(colors.dim(`  ${said.slice(0, ERROR_LINES).join('\n  ')}${more}`), '  ')
@@ -151,12 +164,17 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     answer,
     cutOff() {
       afterAnswer = false
-      calls.clear()
-      return answer.end()
+      const cut = calls.interrupt().map(
+        (text): Block =>
+          (width) =>
+            wrap(text, width, '  '),
+      )
+      return [...answer.end(), ...cut]
     },
     running: () => calls.running(),
     lastCall: () => last,
     wasShown: (id) => shown.add(id),
+    wasRefused: (id) => refused.add(id),
   }
 }
 

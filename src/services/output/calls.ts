@@ -14,8 +14,8 @@ export interface Calls {
   finish(event: Finished): string
   /** @returns what runs now in words and since when; null where nothing runs. */
   running(): { words: string; since: number } | null
-  /** Forgets what runs: it was interrupted. */
-  clear(): void
+  /** Forgets what runs: it was interrupted. @returns a line for each */
+  interrupt(): string[]
 }
 
 interface Running {
@@ -47,7 +47,17 @@ export function createCalls(colors: Colors, columns: () => number, now: () => nu
     return `${indent}${mark} ${colors.bold(label)}${args === '' ? '' : ` ${args}`}${colors.dim(end)}`
   }
   return {
-    clear: () => running.clear(),
+    interrupt() {
+      const all = [...running.values()]
+      running.clear()
+      return all.map(({ call, parent }) =>
+        line(
+          colors.red('✗'),
+          { type: 'toolStarted', call, ...(parent !== undefined && { parent_tool_use_id: parent }) },
+          ' interrupted',
+        ),
+      )
+    },
     start(event) {
       const { call, parent_tool_use_id: parent } = event
       running.set(keyOf(event), { call, since: now(), parent })
