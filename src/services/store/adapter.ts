@@ -46,8 +46,9 @@ export function parseStoreUri(uri: string | undefined, home: string): Result<Sto
 }
 
 function serverAddress(kind: 'redis' | 'postgres', uri: string): Result<StoreAddress> {
-  const isWhole = URL.canParse(uri) && new URL(uri).hostname !== ''
-  // A password with a slash or a number sign in it must be written with %2F or %23.
+  // A password with a slash or a number sign in it must be written with %2F or %23. PostgreSQL has sockets, and then
+  // no host.
+  const isWhole = URL.canParse(uri) && (kind === 'postgres' || new URL(uri).hostname !== '')
   return isWhole
     ? { ok: true, value: { kind, uri, place: withoutPassword(uri) } }
     : refused(

@@ -1,4 +1,5 @@
 /** The one writer of a session. */
+import { firstUnits } from '../../machines/cut.ts'
 import { entryText } from '../../machines/entryText.ts'
 import { JOURNAL_VERSION, type JournalEntry, type NewEntry } from '../../machines/journal.ts'
 import type { HeadUpdate, Journal, SessionHead } from '../ports.ts'
@@ -28,6 +29,7 @@ interface Position {
   used: number
 }
 
+/** @returns the writer of a session that this process holds; each append reads where to go on at the first one */
 export function createJournal(options: JournalOptions): Journal {
   let position: Position | null = null
   let last: Promise<unknown> = Promise.resolve()
@@ -101,7 +103,7 @@ function commit(id: string, position: Position, update: HeadUpdate): Pair[] {
 
 function shortened(prompt: string): string {
   if (prompt.length <= FIRST_PROMPT_LIMIT) return prompt
-  return `${prompt.slice(0, FIRST_PROMPT_LIMIT).replace(/[\ud800-\udbff]$/, '')}…`
+  return `${firstUnits(prompt, FIRST_PROMPT_LIMIT)}…`
 }
 
 /** Reads where to go on: behind the intact prefix, later than what was used last in this directory. */

@@ -1,6 +1,7 @@
 /** Reads sessions back: heads, the intact prefix of the records, and heads anew from records. */
 import { parseEntry } from '../../machines/entryText.ts'
 import { JOURNAL_VERSION, type JournalEntry } from '../../machines/journal.ts'
+import { wholeInput } from '../../machines/messages.ts'
 import type { LoadedSession, SessionHead } from '../ports.ts'
 import { headKey, recordKey, recordPrefix } from './keys.ts'
 import { type KeyValue, untilMissing } from './keyValue.ts'
@@ -131,8 +132,7 @@ function addRecord(head: SessionHead, record: JournalEntry['record']): void {
       return
     case 'reply':
       if (!record.measured) return
-      head.gauge =
-        record.usage.input_tokens + record.usage.cache_read_input_tokens + record.usage.cache_creation_input_tokens
+      head.gauge = wholeInput(record.usage)
       return
     default:
       return

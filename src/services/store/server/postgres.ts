@@ -6,8 +6,24 @@ import type { ServerAdapter } from './adapter.ts'
 /** Longest wait for a connection and for an answer, in milliseconds. */
 const CONNECT_MS = 5000
 const QUERY_MS = 15_000
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const CANNOT_CONNECT_NOW = '57P03'
 
 type Query = (text: string, values?: unknown[]) => Promise<Array<Record<string, unknown>>>
+
+/** A server that has just been started takes connections before it answers them. */
+async function whenReady(query: Query): Promise<void> {
+  for (const end = Date.now() + CONNECT_MS; ; ) {
+    try {
+      await query('SELECT 1')
+      return
+    } catch (error) {
+      const { code } = error as { code?: unknown }
+      if (code !== CANNOT_CONNECT_NOW || Date.now() > end) throw error
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+}
 
 /**
  * @param uri `postgres://` or `postgresql://`, with the password in it
@@ -39,7 +55,7 @@ export function openPostgres(uri: string, table: string): ServerAdapter {
   store.on('error', () => {})
   return {
     store,
-    connect: async () => void (await query('SELECT 1')),
+    connect: () => whenReady(query),
     scan: async (prefix) => {
       // The order and the bounds of the bytes, whatever the language of the database.
       const rows = await query(
