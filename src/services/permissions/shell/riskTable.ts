@@ -11,6 +11,10 @@ export interface Risk {
   words?: RegExp
   /** Before the sub-command only options of this look are covered. */
   before?: RegExp
+  /** Its long options cannot be abbreviated. */
+  whole?: true
+  /** Runs what it is given on standard input where no operand names a file. */
+  readsCode?: true
 }
 
 const EVERYTHING = /^/
@@ -24,22 +28,30 @@ export const RISKS: Record<string, Risk> = {
     words: /system|>|\||getline|@/,
   },
   base64: { options: '-o --output' },
-  bun: { options: '-e -p -r --eval --print --preload' },
-  cargo: { options: '--config', words: /^\+/ },
+  bun: { options: '-e -p -r --eval --print --preload', readsCode: true },
+  cargo: { options: '-Z -C --config --manifest-path', words: /^\+/ },
   crontab: { words: EVERYTHING },
   ctags: { words: EVERYTHING },
   curl: {
     options:
       '-o -O -T -K -D -c -J --output --remote-name --remote-name-all --output-dir --upload-file --config --libcurl ' +
-      '--dump-header --cookie-jar --trace --trace-ascii --stderr --create-dirs --hsts --alt-svc --etag-save',
+      '--dump-header --cookie-jar --trace --trace-ascii --stderr --create-dirs --hsts --alt-svc --etag-save --engine ' +
+      '--unix-socket --abstract-unix-socket',
+    words: /%output/,
   },
   date: { options: '-s --set' },
+  dc: { words: EVERYTHING, readsCode: true },
   dd: { words: /^of=/ },
-  deno: { words: /^(?:eval|repl)$/ },
+  deno: { words: /^(?:eval|repl)$/, readsCode: true },
   diff: { options: '--output' },
   dmesg: { options: '-c -C -D -E -n --clear --read-clear' },
-  ed: { words: EVERYTHING },
+  ed: { words: EVERYTHING, readsCode: true },
   emacs: { words: EVERYTHING },
+  eslint: {
+    options:
+      '-o -c -f --fix --fix-dry-run --output-file --config --format --rulesdir --plugin --parser --cache-location ' +
+      '--resolve-plugins-relative-to',
+  },
   fd: { options: '-x -X --exec --exec-batch' },
   file: { options: '-C -m --compile --magic-file' },
   find: { words: /^-(?:exec|execdir|ok|okdir|delete|fprint|fprint0|fprintf|fls)$/ },
@@ -64,36 +76,65 @@ export const RISKS: Record<string, Risk> = {
   'git mergetool': { words: EVERYTHING },
   'git rebase': { options: '-x -i --interactive' },
   'git submodule': { words: /^foreach$/ },
-  go: { words: /^--?(?:toolexec|exec|o|vettool|overlay|modfile|\w*profile|trace|outputdir)(?:=|$)|^env$/ },
+  go: { words: /^--?(?:C|toolexec|exec|o|vettool|overlay|modfile|\w*profile|trace|outputdir)(?:=|$)|^env$/ },
+  helm: { options: '--kubeconfig --post-renderer' },
   hostname: { words: /^[^-]|^-F/ },
   iconv: { options: '-o --output' },
+  info: { options: '-o --output' },
+  install: { options: '--strip-program' },
+  jest: {
+    options:
+      '-c --config --outputFile --globalSetup --globalTeardown --setupFiles --setupFilesAfterEnv --testRunner --runner ' +
+      '--reporters --transform --rootDir --resolver --testEnvironment',
+  },
+  jobs: { options: '-x' },
+  journalctl: { options: '--rotate --flush --vacuum-size --vacuum-time --vacuum-files' },
   jq: { options: '-L --library-path' },
+  kubectl: { options: '--kubeconfig --kuberc' },
   less: { options: '-o -O -k --log-file --LOG-FILE --lesskey-file --lesskey-src', words: /^\+/ },
-  lua: { options: '-e -l -i' },
+  lua: { options: '-e -l -i', readsCode: true },
   make: { options: '-f -E --file --makefile --eval', words: /^SHELL=|^\.SHELLFLAGS=/ },
   man: { options: '-P -H -C --pager --html --config-file' },
   more: { words: /^\+/ },
+  mysql: { options: '--tee --pager --init-command --plugin-dir', words: /\\|system|outfile/i, readsCode: true },
+  nm: { options: '--plugin' },
   nmap: { options: '--script', words: /^-o[NXSGA]/ },
   node: {
-    options: '-e -p -r -i --eval --print --require --import --loader --experimental-loader --env-file --run',
+    options:
+      '-e -p -r -i --eval --print --require --import --loader --experimental-loader --env-file --run --test-reporter ' +
+      '--test-global-setup --redirect-warnings --cpu-prof --heap-prof --build-snapshot --snapshot-blob ' +
+      '--experimental-config-file --openssl-config --diagnostic-dir --report-dir',
+    whole: true,
+    readsCode: true,
   },
-  npm: { options: '-C --prefix --script-shell --userconfig --globalconfig --node-options' },
+  npm: { options: '-C --dir --prefix --script-shell --userconfig --globalconfig --node-options' },
   openssl: { words: /^-(?:\w*out|engine|provider|writerand|config)$/ },
   osascript: { options: '-e' },
   pandoc: { options: '-o -F -L --output --filter --lua-filter --extract-media --pdf-engine --log' },
-  perl: { options: '-e -E -i -M -m -x -d -s' },
-  php: { options: '-r -B -R -E -F -d -a -S' },
+  perl: { options: '-e -E -i -M -m -x -d -s', readsCode: true },
+  php: { options: '-r -B -R -E -F -d -a -S', readsCode: true },
+  prettier: { options: '-w --write --plugin --config --cache-location' },
   printf: { options: '-v' },
-  python: { options: '-c -m -i' },
+  psql: { options: '-f -o -L -v --file --output --log-file', words: /\\|copy|program/i, readsCode: true },
+  pytest: {
+    options:
+      '-c -p -o --junitxml --junit-xml --log-file --basetemp --rootdir --confcutdir --override-ini --pastebin --cov-report',
+  },
+  python: { options: '-c -m -i -W', readsCode: true },
   rg: { options: '--pre --hostname-bin' },
   rsync: { options: '-e --rsh --rsync-path --log-file --backup-dir --partial-dir --write-batch --only-write-batch' },
-  ruby: { options: '-e -i -r -x -n -p' },
+  ruby: { options: '-e -i -r -x -n -p', readsCode: true },
   scp: { options: '-S -o -F -D' },
   screen: { words: EVERYTHING },
   sftp: { options: '-S -o -F -b' },
   shuf: { options: '-o --output' },
   sort: { options: '-o -T --output --compress-program --temporary-directory' },
   split: { options: '--filter' },
+  sqlite3: {
+    options: '-cmd -init -A --cmd --init',
+    words: /^\s*\.|\n\s*\.|writefile|load_extension|edit\s*\(|attach|vacuum/i,
+    readsCode: true,
+  },
   sysctl: { options: '-w -p', words: /=/ },
   tar: {
     options:
@@ -104,13 +145,14 @@ export const RISKS: Record<string, Risk> = {
   tcpdump: { options: '-w -z -W' },
   test: { options: '-v -R' },
   tmux: { words: EVERYTHING },
-  tree: { options: '-o' },
+  tree: { options: '-o -R' },
   // A second operand is the file it writes; which one is the second takes knowing every option.
   uniq: { words: /^[^-]/ },
-  vim: { words: EVERYTHING },
+  vim: { words: EVERYTHING, readsCode: true },
   wget: { words: EVERYTHING },
   xmllint: { options: '--output' },
   xxd: { options: '-r', words: /^[^-]/ },
+  yarn: { options: '--cwd --use-yarnrc --modules-folder --script-shell' },
   yq: { options: '-i -s --inplace --split-exp' },
   zip: { options: '-T --unzip-command' },
 }
@@ -140,6 +182,11 @@ export const SAME: Record<string, string> = {
   nano: 'vim',
   batch: 'at',
   nodejs: 'node',
+  vitest: 'jest',
+  objdump: 'nm',
+  ar: 'nm',
+  mariadb: 'mysql',
+  'py.test': 'pytest',
   tsx: 'node',
   'ts-node': 'node',
   pypy: 'python',

@@ -28,6 +28,8 @@ export function riskOf(words: readonly PlainWord[], spelled: ReadonlySet<string>
   }
   const risky = rest.find((word) => !isCovered(word) && risks.some((risk) => isRisky(word.value, risk)))
   if (risky !== undefined) return `${first.value} ${risky.value} may write a file or run a program`
+  if (risks.some((risk) => risk.readsCode) && !rest.some(isOperand) && !rest.some(isCovered))
+    return `${first.value} runs what it reads from its standard input`
   const early = earlyOption(rest, risks)
   return early === null || spelled.has(early) ? null : `${first.value} ${early} changes how it works`
 }
@@ -52,16 +54,21 @@ function risksOf(name: string, rest: readonly PlainWord[]): Risk[] {
   })
 }
 
-function isRisky(word: string, { options = '', words }: Risk): boolean {
-  if (words?.test(word)) return true
-  if (!/^-./.test(word)) return false
-  return options.split(' ').some((option) => option !== '' && isSpelling(word, option))
+/** A file to run, or a question that runs nothing. */
+function isOperand({ value }: PlainWord): boolean {
+  return !value.startsWith('-') || /^(?:-[vV]|--version|--help|--test)$/.test(value)
 }
 
-function isSpelling(word: string, option: string): boolean {
+function isRisky(word: string, { options = '', words, whole }: Risk): boolean {
+  if (words?.test(word)) return true
+  if (!/^-./.test(word)) return false
+  return options.split(' ').some((option) => option !== '' && isSpelling(word, option, whole))
+}
+
+function isSpelling(word: string, option: string, whole: true | undefined): boolean {
   if (option.startsWith('--')) {
     const name = word.split('=')[0] ?? ''
-    return name.length > 2 && name.startsWith('--') && option.startsWith(name)
+    return whole ? name === option : name.length > 2 && name.startsWith('--') && option.startsWith(name)
   }
   return !word.startsWith('--') && word.includes(option.slice(1))
 }

@@ -3,9 +3,11 @@
 /** Options that take no value and do no harm. */
 const HARMLESS = /^(?:-[nErszu]+|--(?:quiet|silent|regexp-extended|null-data|posix|debug|sandbox|unbuffered))$/
 
-const REGEX = String.raw`\/(?:[^\/\\\n]|\\.)*\/I?`
+// A bracket must not hold the delimiter: systems differ on whether it ends there.
+const REGEX = String.raw`\/(?:[^\/\\\n\[]|\\.|\[\^?\]?[^\]\/\\\n]*\])*\/I?`
 const ADDRESS = String.raw`(?:\d+(?:~\d+)?|\$|${REGEX})(?:,(?:[+~]?\d+|\$|${REGEX}))?!?`
-const SUBSTITUTE = String.raw`s([\/|#,:@!])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpiIm\d]*`
+const MATCHED = String.raw`(?:(?!\1)[^\\\n\[]|\\.|\[\^?\]?(?:(?!\1)[^\]\\\n])*\])*`
+const SUBSTITUTE = String.raw`s([\/|#,:@!])${MATCHED}\1(?:(?!\1)[^\\\n]|\\.)*\1[gpiIm\d]*`
 const COMMAND = new RegExp(String.raw`^(?:${ADDRESS})? ?(?:[pdqQ=gGhHxnNDPlz]\d*|${SUBSTITUTE})[ \t]*(?:[;\n]\s*|$)`)
 
 /** Characters; longer scripts are nothing a rule with a star was meant for. */
