@@ -368,7 +368,6 @@ export const GROUPS: Group[] = [
         'node -e 1',
         'node -pe 1',
         'node --eval=1',
-        'node --ev 1',
         'node -r ./evil.js a.js',
         'node --require=./evil.js a.js',
         'perl -e 1',
