@@ -1,5 +1,5 @@
 /** The key of every test run, and where it must not be: in no file, no output, no request's body. */
-import { lstatSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Every test run of the command line uses this key. */
@@ -13,8 +13,9 @@ export function holdsKey(bytes: Buffer | string): boolean {
   return bytes.includes(TELLING)
 }
 
-/** @returns the regular files below a directory that hold the key */
+/** @returns the regular files below a directory that hold the key; none where a test has removed it */
 export function filesWithKey(directory: string): string[] {
+  if (!existsSync(directory)) return []
   return readdirSync(directory, { withFileTypes: true, encoding: 'utf8' }).flatMap((entry) => {
     const path = join(directory, entry.name)
     try {
