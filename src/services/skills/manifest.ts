@@ -1,6 +1,6 @@
 /** From the text of a SKILL.md to what the catalog says of it. */
+import { readFrontMatter } from '../frontMatter.ts'
 import { printableLine } from '../text.ts'
-import { readFrontMatter } from './frontMatter.ts'
 import type { ReadText } from './readText.ts'
 
 export type Manifest =
@@ -16,13 +16,16 @@ export const DESCRIPTION_LENGTH = 1024
 /** A name longer than this is no name; UTF-16 units. */
 const LONGEST_NAME = 128
 
+/** The fields that matter here; the others (license, allowed-tools, …) stand in the text for the model to read. */
+const FIELDS = ['name', 'description'] as const
+
 /**
  * Lenient: what the format asks for is remarked upon, and only a skill that says nothing of itself is left out.
  * @param directory the name of the skill's directory, which stands in for a missing name
  */
 export async function readManifest(read: ReadText, directory: string): Promise<Manifest> {
   if (read.kind === 'unreadable') return { kind: 'useless', reason: read.reason }
-  const { kind, fields, broken, body } = await readFrontMatter(read.text)
+  const { kind, fields, broken, body } = await readFrontMatter(read.text, FIELDS)
   const remarks: string[] = []
   if (!read.valid) remarks.push('It is not valid UTF-8; save it as UTF-8.')
   if (kind === 'absent') remarks.push('It has no front matter: begin it with ---, name, description, ---.')

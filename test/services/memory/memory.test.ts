@@ -89,7 +89,7 @@ describe('files as people and other systems write them', () => {
     [
       'a list where a text should be',
       '---\nname: [a, b]\ndescription: D\n---\nB',
-      { type: 'project', name: 'm', description: 'D', body: 'B', consolidated: false },
+      { type: 'project', name: 'a, b', description: 'D', body: 'B', consolidated: false },
     ],
     [
       'broken YAML',

@@ -1,15 +1,12 @@
-/** The block of YAML at the head of a SKILL.md, as people really write it. */
+/** The block of YAML at the head of a skill or a memory, as people really write it. */
 
-/** The two fields that matter here; the others (license, allowed-tools, …) stand in the text for the model to read. */
-export interface Fields {
-  name?: string
-  description?: string
-}
+/** The fields that were asked for and are there; the others mean nothing here. */
+export type Fields<Key extends string> = Partial<Record<Key, string>>
 
 /** `broken`: the YAML had to be mended, or a part of it could not be read. */
-export interface FrontMatter {
+export interface FrontMatter<Key extends string> {
   kind: 'absent' | 'closed' | 'unclosed'
-  fields: Fields
+  fields: Fields<Key>
   broken: boolean
   /** What follows the block; the whole text where there is none. */
   body: string
@@ -19,17 +16,21 @@ const FENCE = /^---[ \t]*$/
 const END = /^(---|\.\.\.)[ \t]*$/
 
 /**
- * @param text a whole SKILL.md or its head, decoded; any line ends
- * @returns its fields as far as they can be read, never an error
+ * @param text a whole file or its head, decoded; any line ends
+ * @param wanted the fields to read, in lower case; they are found in any
+ * @returns the fields as far as they can be read, never an error
  */
-export async function readFrontMatter(text: string): Promise<FrontMatter> {
+export async function readFrontMatter<Key extends string>(
+  text: string,
+  wanted: readonly Key[],
+): Promise<FrontMatter<Key>> {
   const lines = text.split(/\r\n?|\n/)
   const first = lines.findIndex((line) => line.trim() !== '')
   if (first < 0 || !FENCE.test(lines[first] ?? '')) return { kind: 'absent', fields: {}, broken: false, body: text }
   const rest = lines.slice(first + 1)
   const end = rest.findIndex((line) => END.test(line))
   const length = end < 0 ? lengthUnclosed(rest) : end
-  const { fields, broken } = await readFields(rest.slice(0, length).join('\n'))
+  const { fields, broken } = await readFields(rest.slice(0, length), wanted)
   const body = rest.slice(end < 0 ? length : end + 1).join('\n')
   return { kind: end < 0 ? 'unclosed' : 'closed', fields, broken, body }
 }
@@ -40,13 +41,18 @@ function lengthUnclosed(lines: string[]): number {
   return end < 0 ? lines.length : end
 }
 
-const WANTED = ['name', 'description'] as const
-
-/** The first try takes the block as it is; the second takes the two fields one by one, quoted where they must be. */
-async function readFields(yaml: string): Promise<{ fields: Fields; broken: boolean }> {
+/** The first try takes the block as it is; the second takes the fields one by one, quoted where they must be. */
+async function readFields<Key extends string>(
+  lines: string[],
+  wanted: readonly Key[],
+): Promise<{ fields: Fields<Key>; broken: boolean }> {
+  const pick = (get: (key: Key) => string | undefined) => fieldsOf(wanted, get)
+  const simple = simpleValues(lines)
+  if (simple !== null) return { fields: pick((key) => simple.get(key)), broken: false }
   const parse = await parser()
+  const yaml = lines.join('\n')
   const whole = parse(yaml)
-  if (whole !== null && WANTED.every((key) => whole.get(key) !== null)) {
+  if (whole !== null && wanted.every((key) => whole.get(key) !== null)) {
     return { fields: pick((key) => whole.get(key) ?? undefined), broken: false }
   }
   const parts = new Map(chunks(yaml).map((chunk) => [keyOf(chunk), chunk]))
@@ -58,9 +64,27 @@ async function readFields(yaml: string): Promise<{ fields: Fields; broken: boole
   return { fields, broken: true }
 }
 
-function pick(get: (key: (typeof WANTED)[number]) => string | undefined): Fields {
-  const [name, description] = WANTED.map(get)
-  return { ...(name !== undefined && { name }), ...(description !== undefined && { description }) }
+function fieldsOf<Key extends string>(wanted: readonly Key[], get: (key: Key) => string | undefined): Fields<Key> {
+  const fields: Fields<Key> = {}
+  for (const key of wanted) {
+    const value = get(key)
+    if (value !== undefined) fields[key] = value
+  }
+  return fields
+}
+
+/** A key and a plain value on one line that YAML reads as it stands. */
+const SIMPLE = /^([A-Za-z][\w-]*)[ \t]*:[ \t]+([\p{L}\p{N}](?:(?!:[ \t]|:$|[ \t]#)[^\n])*)$/u
+
+/** @returns the values of a block of such lines; null for any other, which takes the parser, that takes long to load */
+function simpleValues(lines: string[]): Map<string, string> | null {
+  const values = new Map<string, string>()
+  for (const line of lines) {
+    const [, key, value] = SIMPLE.exec(line.trimEnd()) ?? []
+    if (key === undefined || value === undefined) return null
+    values.set(key.toLowerCase(), value)
+  }
+  return values
 }
 
 /** A field's value as text; null where it is neither text nor a list of texts. */
