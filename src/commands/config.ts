@@ -1,4 +1,5 @@
 /** `agent config [--json]`: each setting as it is in effect here, and where it comes from (contract.md, section 1). */
+import { DEFAULT_BASE_URL } from '../services/model/key.ts'
 import { budgetOf, DEFAULT_MODEL, maxOutputOf } from '../services/model/prices.ts'
 import { createSink } from '../services/output/sink.ts'
 import { isTrusted, type LoadedSettings, loadSettings, type SourcedRule } from '../services/settings/index.ts'
@@ -50,7 +51,7 @@ export function effectiveSettings({ settings, sources }: LoadedSettings): Effect
   const values: Record<string, unknown> = {
     model,
     max_output_tokens: settings.max_output_tokens ?? maxOutputOf(model),
-    base_url: settings.base_url ?? 'https://api.anthropic.com',
+    base_url: settings.base_url ?? DEFAULT_BASE_URL,
     'compaction.input_tokens': settings.compaction.input_tokens ?? budgetOf(model),
     'compaction.always': settings.compaction.always,
     'permissions.allow': rules(settings.permissions.allow),

@@ -1,6 +1,6 @@
 /** `agent skills [--json]`: the skills of this directory, where they come from, and what is wrong with them. */
-import { homedir } from 'node:os'
 import { relative, sep } from 'node:path'
+import { userHome } from '../run/directory.ts'
 import { createSink } from '../services/output/sink.ts'
 import { isTrusted } from '../services/settings/trust.ts'
 import { findSkills, type Skill } from '../services/skills/index.ts'
@@ -43,7 +43,7 @@ export async function skillsCommand({ json, input }: SkillsArgs, { home, cwd }: 
     await stderr.flush()
     return 2
   }
-  const places = { cwd, home: homedir(), agentHome: home, trusted: isTrusted(home, cwd) }
+  const places = { cwd, home: userHome(), agentHome: home, trusted: isTrusted(home, cwd) }
   const { skills, warnings } = await findSkills(places)
   for (const warning of warnings) stderr.write(`warning: ${printable(warning)}\n`)
   const list = [...skills.values()].map(listed)

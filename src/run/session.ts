@@ -5,6 +5,7 @@ import { type Conversation, EMPTY } from '../machines/conversation.ts'
 import { fold } from '../machines/fold.ts'
 import type { JournalEntry, NewEntry } from '../machines/journal.ts'
 import type { Journal, LoadedSession, Result, StorePort } from '../services/ports.ts'
+import { isSessionId } from '../services/store/keys.ts'
 
 export interface RunSession {
   session_id: string
@@ -31,8 +32,6 @@ type Part = { kind: 'itself' } | { kind: 'copy' } | { kind: 'beginning'; at: str
 /** A session that is to go on, named but not yet held. */
 export type Found = { kind: 'new' } | { kind: 'old'; session_id: string; part: Part }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
 /**
  * Finds the session by what the user said.
  * @param cwd the working directory as a real path
@@ -52,7 +51,7 @@ export async function findSession(store: StorePort, choice: SessionChoice, cwd: 
     case 'fork': {
       const { id } = choice
       const part = partOf(choice)
-      if (UUID.test(id)) return { ok: true, value: { kind: 'old', session_id: id, part } }
+      if (isSessionId(id)) return { ok: true, value: { kind: 'old', session_id: id, part } }
       const ids = id === '' ? [] : await store.find(id)
       const [only] = ids
       if (only === undefined || ids.length > 1) return { ok: false, message: unknownId(id, ids) }

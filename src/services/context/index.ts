@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { ToolSpec } from '../../machines/messages.ts'
+import { once } from '../once.ts'
 import type { ContextPort, RequestContext } from '../ports.ts'
 import { createBranchReader } from './branch.ts'
 import { localDate } from './date.ts'
@@ -85,14 +86,4 @@ export function sortedJson(value: unknown): string {
       ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
       : item,
   )
-}
-
-/** @returns `warn` without the sentences it has had before. */
-function once(warn: (message: string) => void): (message: string) => void {
-  const said = new Set<string>()
-  return (message) => {
-    if (said.has(message)) return
-    said.add(message)
-    warn(message)
-  }
 }

@@ -1,4 +1,5 @@
 /** What of a turn is worth keeping: what the model is asked at the turn's end, and how its answer is read. Pure. */
+import { firstUnits, lastUnits } from '../../machines/cut.ts'
 import type { Said } from '../../machines/turnMemory.ts'
 import { MEMORY_TYPES, type Memory, type NewMemory, type SideQuestion } from '../memoryPorts.ts'
 import { INDEX_LIMITS } from './indexFile.ts'
@@ -78,14 +79,14 @@ function shortened(said: readonly Said[]): Said[] {
   let ofUser = MOST_OF_USER
   const users = said.map(({ who, text }) => {
     if (who === 'agent') return null
-    const shown = text.slice(0, Math.max(0, ofUser))
+    const shown = firstUnits(text, Math.max(0, ofUser))
     ofUser -= shown.length
     return shown
   })
   let ofAgent = MOST_OF_AGENT
   const agents = said.toReversed().map(({ who, text }) => {
     if (who === 'user') return null
-    const shown = ofAgent <= 0 ? '' : text.slice(-ofAgent)
+    const shown = ofAgent <= 0 ? '' : lastUnits(text, ofAgent)
     ofAgent -= shown.length
     return shown
   })

@@ -19,7 +19,8 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { isAbsolute, join, relative, sep } from 'node:path'
+import { join } from 'node:path'
+import { isInside } from '../paths.ts'
 
 export const MEMORY_FOLDER = '.memory'
 export const INDEX_FILE = 'MEMORY.md'
@@ -40,7 +41,8 @@ export function lookAtFolder(cwd: string): Folder {
     const found = lstatSync(path, { throwIfNoEntry: false })
     if (found === undefined) return { kind: 'missing' }
     const real = realpathSync.native(path)
-    if (!isInside(realpathSync.native(cwd), real)) {
+    const project = realpathSync.native(cwd)
+    if (real === project || !isInside(project, real)) {
       return { kind: 'unusable', reason: `${path} is a link out of the project, so memory is off. Remove the link.` }
     }
     if (lstatSync(real).isDirectory()) return { kind: 'usable', path: real }
@@ -62,11 +64,6 @@ export function makeFolder(cwd: string): string {
   const folder = lookAtFolder(cwd)
   if (folder.kind === 'usable') return folder.path
   throw new Error(folder.kind === 'unusable' ? folder.reason : `${MEMORY_FOLDER} was removed again.`)
-}
-
-function isInside(directory: string, path: string): boolean {
-  const way = relative(directory, path)
-  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }
 
 /** @returns every name in the folder, in the order of their code units. */

@@ -5,6 +5,7 @@
 import { unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AddedMemories, KnownMemory, Memory, MemoryPort, NewMemory } from '../memoryPorts.ts'
+import { once } from '../once.ts'
 import type { Result } from '../ports.ts'
 import { parseMemory, renderMemory } from './file.ts'
 import {
@@ -54,15 +55,6 @@ export function createMemory({ cwd, enabled, ...options }: MemoryOptions): Memor
     add: (items) => attempt(() => addAll(cwd, items)),
     remove: (file) => attempt(() => removeOne(cwd, file)),
     replace: (old, items) => attempt(() => replaceAll(cwd, old, items)),
-  }
-}
-
-/** @returns `warn` without the sentences it has had before. */
-function once(warn: (message: string) => void): (message: string) => void {
-  const said = new Set<string>()
-  return (message) => {
-    if (!said.has(message)) warn(message)
-    said.add(message)
   }
 }
 

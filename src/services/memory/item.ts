@@ -1,4 +1,5 @@
 /** What a memory must be, wherever it comes from: a tool call, a model's list, a file. Pure. */
+import { firstUnits } from '../../machines/cut.ts'
 import { isBlank, wellFormed } from '../../machines/messages.ts'
 import { MEMORY_TYPES, type MemoryType, type NewMemory } from '../memoryPorts.ts'
 
@@ -42,7 +43,7 @@ function withoutControls(text: string): string {
 }
 
 function cut(text: string, most: number): string {
-  return text.length <= most ? text : wellFormed(`${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`)
+  return text.length <= most ? text : `${firstUnits(text, most - 1)}…`
 }
 
 /** @returns what two texts have in common that say the same: case and white space aside. */

@@ -1,4 +1,5 @@
 /** Which memories go along with a turn: when the model is asked, what it is asked, how its answer is read. Pure. */
+import { lastUnits } from '../../machines/cut.ts'
 import type { Memory, SideQuestion } from '../memoryPorts.ts'
 import { INDEX_LIMITS } from './indexFile.ts'
 import { listIn } from './item.ts'
@@ -53,7 +54,7 @@ const SCHEMA = {
 const MOST_WORDS = 4_000
 
 function questionOf(catalog: readonly Memory[], words: readonly string[]): SideQuestion<Memory[]> {
-  const said = words.join('\n\n').slice(-MOST_WORDS)
+  const said = lastUnits(words.join('\n\n'), MOST_WORDS)
   return {
     purpose: 'recall',
     system: SYSTEM,

@@ -7,6 +7,7 @@ import { createActor, waitFor } from 'xstate'
 import { type Conversation, EMPTY } from '../../machines/conversation.ts'
 import type { StateName } from '../../machines/journal.ts'
 import { addUsage, NO_USAGE } from '../../machines/messages.ts'
+import { once } from '../once.ts'
 import { observeSubagent } from '../output/index.ts'
 import type { ContextPort, Delegated, Journal, RunTask, StorePort, Task, ToolResult, ToolsPort } from '../ports.ts'
 import { provideServices } from '../provide.ts'
@@ -41,6 +42,7 @@ export interface Subagents {
 export function createSubagents(options: SubagentOptions): Subagents {
   const takeTurn = atMost(SIDE_BY_SIDE)
   const working = new Set<Promise<unknown>>()
+  // Subagents share a store: what one of them has said of it, the others need not say again.
   const warn = once((message) => options.parent.observe({ type: 'warning', message }))
   let lost: Delegated = { usage: NO_USAGE, api_ms: 0, denials: [] }
 
@@ -127,15 +129,5 @@ function sum(a: Delegated, b: Delegated): Delegated {
     usage: addUsage(a.usage, b.usage),
     api_ms: a.api_ms + b.api_ms,
     denials: [...a.denials, ...b.denials],
-  }
-}
-
-/** Subagents share a store: what one of them has said of it, the others need not say again. */
-function once(say: (message: string) => void): (message: string) => void {
-  const said = new Set<string>()
-  return (message) => {
-    if (said.has(message)) return
-    said.add(message)
-    say(message)
   }
 }

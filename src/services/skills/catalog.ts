@@ -1,4 +1,5 @@
 /** What the system prompt says of the skills: a line each, all of them within bounds. */
+import { firstUnits } from '../../machines/cut.ts'
 import { DESCRIPTION_LENGTH } from './manifest.ts'
 import type { Skill } from './scan.ts'
 
@@ -59,5 +60,5 @@ function lengthOf({ name, description }: Catalog['entries'][number]): number {
 /** At most `length` UTF-16 units, never half a character, with an ellipsis where something is missing. */
 function cut(text: string, length: number): string {
   if (text.length <= length) return text
-  return `${text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '')}…`
+  return `${firstUnits(text, length - 1)}…`
 }

@@ -3,6 +3,7 @@
  * docs/decisions/0008-skills-and-subagents.md).
  */
 import { dirname } from 'node:path'
+import { once } from '../once.ts'
 import type { SkillsPort, ToolResult } from '../ports.ts'
 import { printableLine } from '../text.ts'
 import { filesBeside } from './beside.ts'
@@ -27,15 +28,11 @@ const NAMES_LENGTH = 10_000
 /** @returns the skills of one run. Nothing rejects for what files may hold. */
 export function createSkills(options: SkillOptions): SkillsPort {
   const look = createScanner(options)
-  const said = new Set<string>()
+  const warn = once(options.warn)
   let last: Scan = { skills: new Map(), warnings: [] }
   const scan = async (): Promise<Scan> => {
     last = await look()
-    for (const warning of last.warnings) {
-      if (said.has(warning)) continue
-      said.add(warning)
-      options.warn(warning)
-    }
+    for (const warning of last.warnings) warn(warning)
     return last
   }
   return {

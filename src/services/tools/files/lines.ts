@@ -1,5 +1,6 @@
 /** A window of lines out of a stream of bytes, in memory bounded by the window. */
 import { isUtf8 } from 'node:buffer'
+import { firstUnits } from '../../../machines/cut.ts'
 
 /** UTF-16 units after which a line is cut. */
 export const LINE_LENGTH = 2000
@@ -98,7 +99,7 @@ export class LineReader {
     const carriage = ended && whole && bytes.at(-1) === CR
     // A file is judged binary by its beginning; a NUL further on must not reach a request.
     const text = (carriage ? bytes.subarray(0, -1) : bytes).toString('utf8').replaceAll('\0', '\u2400')
-    const cut = cutAt(text, LINE_LENGTH)
+    const cut = firstUnits(text, LINE_LENGTH)
     const { window, options } = this
     const shown = options.prefix(this.line) + cut
     if (window.lines.length > 0 && this.units + shown.length > options.units) {
@@ -112,11 +113,4 @@ export class LineReader {
     this.units += shown.length + 1
     if (window.lines.length >= options.count) this.full = true
   }
-}
-
-/** @returns the first `units` UTF-16 units of a text, one less where that would halve a character */
-export function cutAt(text: string, units: number): string {
-  if (text.length <= units) return text
-  const last = text.charCodeAt(units - 1)
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? units - 1 : units)
 }

@@ -1,5 +1,5 @@
 /** Why a text was not found in a file, as far as one can see: what helps the model to get it right the next time. */
-import { cutAt } from './lines.ts'
+import { firstUnits } from '../../../machines/cut.ts'
 
 /** Lines of a file that are looked at, so that a hint never takes long. */
 const MOST_LINES = 200_000
@@ -87,5 +87,5 @@ function withoutEmptyEnds(lines: string[]): string[] {
 }
 
 function quoted(line: string): string {
-  return JSON.stringify(line.length > SHOWN_LENGTH ? `${cutAt(line, SHOWN_LENGTH)}…` : line)
+  return JSON.stringify(line.length > SHOWN_LENGTH ? `${firstUnits(line, SHOWN_LENGTH)}…` : line)
 }
