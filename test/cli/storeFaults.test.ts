@@ -61,14 +61,19 @@ describe('a store that cannot be opened', () => {
     expect([list.code, list.stderr.trimEnd().split('\n')]).toEqual([1, [expect.stringContaining(why)]])
   })
 
-  test.each([
-    ['a home in which nothing can be made', { AGENT_HOME: '/proc/nowhere/agent' }, '/proc/nowhere/agent/locks'],
-    ['a URI of an unknown kind', { AGENT_STORE: 'mongodb://user:SECRET@host/db' }, 'of no known kind'],
-  ])('for %s: the answer comes', async (_, env, why) => {
+  test('since nothing can be made in its home: the answer comes', async () => {
     const place = await setUp(['the answer'])
+    const end = await place.run(['-p', 'x'], { env: { AGENT_HOME: '/proc/nowhere/agent' } })
+    expectUnsaved(end, '/proc/nowhere/agent/locks')
+  })
+
+  test('since its address is of no known kind: a mistake in the settings, nothing is started', async () => {
+    const place = await setUp(['never'])
+    const env = { AGENT_STORE: 'mongodb://user:SECRET@host/db' }
     const end = await place.run(['-p', 'x'], { env })
+    expectRefused(end, 'of no known kind')
     expect(end.stderr + end.stdout).not.toContain('SECRET')
-    expectUnsaved(end, why)
+    expect(place.model.requests).toEqual([])
   })
 
   test('for an empty HOME: it is the home of the user, never the working directory', async () => {
