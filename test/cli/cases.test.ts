@@ -1,14 +1,16 @@
 /** What users hit in the first week, one test a kind; docs/cases.md lists which case is held where. */
-import { readdirSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ended, resultOf, startAgent } from '../support/agent.ts'
-import { call, raw, reply } from '../support/fakeModel.ts'
+import { call, callWithJson, raw, reply, thinking } from '../support/fakeModel.ts'
 import { setUp } from './setUp.ts'
 
 describe('before the run', () => {
   test('a store of an unknown kind is a wrong setting: nobody pays for a run that cannot be kept', async () => {
     const { model, run } = await setUp(['never'])
-    for (const uri of ['foo://bar', 'redis://127.0.0.1:1', 'sqlite://']) {
+    for (const uri of ['foo://bar', 'mysql://127.0.0.1:1/x', 'sqlite://']) {
       const end = await run(['-p', 'x'], { env: { AGENT_STORE: uri } })
       expect({
         code: end.code,
@@ -79,5 +81,75 @@ describe('a bound that is not itself allowed', () => {
     const { model, run } = await setUp([reply([call('bash', { command: 'touch p', timeout: 0 })]), 'done'])
     await run(['--yes', '-p', 'x'])
     expect(JSON.stringify(model.requests[1]?.body.messages.at(-1))).toContain('timeout must be more than 0, not 0.')
+  })
+})
+
+describe('what is nested too deeply for a parser', () => {
+  const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+
+  test.each([101, 5_000, 100_000])(
+    '%i levels in the input of a call: told to the model, and the run goes on',
+    async (n) => {
+      const { model, run, dir } = await setUp([
+        reply([callWithJson('bash', `{"command": ${deep(n)}}`), call('bash', { command: 'touch p' })]),
+        'done',
+      ])
+      const end = await run(['--yes', '-p', 'x'])
+      expect([end.code, resultOf(end).result, model.problems]).toEqual([0, 'done', []])
+      expect(JSON.stringify(model.requests[1]?.body.messages.at(-1))).toContain('nested more than 100 deep')
+      expect(existsSync(join(dir, 'p'))).toBe(false)
+      expect((await run(['-c', '-p', 'y'])).code).not.toBe(2)
+    },
+  )
+
+  test('settings of a project: exit 2, and the file is named', async () => {
+    const { model, run, dir } = await setUp(['never'])
+    mkdirSync(join(dir, '.agent'))
+    writeFileSync(join(dir, '.agent/settings.json'), `{"model": ${deep(100_000)}}`)
+    const end = await run(['-p', 'x'])
+    expect([end.code, resultOf(end).is_error, end.stderr]).toEqual([
+      2,
+      true,
+      expect.stringMatching(/^error: .*settings\.json, line 1: this is nested more than 100 deep.*\n$/),
+    ])
+    expect(model.requests).toEqual([])
+  })
+
+  test('brackets in texts and comments are no levels', async () => {
+    const { run, dir } = await setUp(['fine'])
+    mkdirSync(join(dir, '.agent'))
+    const open = '['.repeat(200)
+    writeFileSync(join(dir, '.agent/settings.json'), `{"model": "m\\"${open}" /* ${open} */ } // ${open}`)
+    expect((await run(['-p', 'x'])).code).toBe(0)
+  })
+})
+
+describe('odd files in the home', () => {
+  test('a trust.json that is a pipe trusts nothing, and nobody waits for it', async () => {
+    const { home, run } = await setUp(['fine'])
+    mkdirSync(join(home, '.agent'))
+    execFileSync('mkfifo', [join(home, '.agent/trust.json')])
+    expect((await run(['-p', 'x'])).code).toBe(0)
+    const end = await run(['trust'])
+    expect([end.code, end.stderr]).toEqual([expect.any(Number), expect.stringContaining('trust.json is not a file')])
+  })
+
+  test('a .agent that links to nothing: the answer comes, and what is wrong is said in a sentence', async () => {
+    const { home, run } = await setUp(['fine'])
+    symlinkSync('/nowhere/at/all', join(home, '.agent'))
+    const end = await run(['-p', 'x'])
+    expect([end.code, resultOf(end).result, end.stderr]).toEqual([1, 'fine', expect.stringContaining('leads nowhere')])
+  })
+})
+
+describe('an answer without a word', () => {
+  test('is said on stderr in a text run', async () => {
+    const { run } = await setUp([reply([thinking('Hm.')])])
+    const end = await run(['-p', 'x', '--output-format', 'text'])
+    expect([end.code, end.stdout, end.stderr]).toEqual([
+      0,
+      '',
+      expect.stringContaining('note: The answer has no text.'),
+    ])
   })
 })

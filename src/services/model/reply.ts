@@ -12,6 +12,9 @@ import {
 } from '../../machines/messages.ts'
 import { type Draft, type DraftBlock, isObject } from './draft.ts'
 
+/** Levels in the input of a call; no tool has more than three. */
+const MAX_DEPTH = 100
+
 /** What the request says that the reply must fit to. */
 export interface Asked {
   model: string
@@ -88,9 +91,16 @@ function inputOf(block: Extract<DraftBlock, { type: 'tool_use' }>): {
       return { input: {}, problem: `its input is not valid JSON (${why.slice(0, 200)})` }
     }
   }
+  if (isDeeper(value, MAX_DEPTH)) return { input: {}, problem: `its input is nested more than ${MAX_DEPTH} deep` }
   if (isObject(value)) return { input: wellFormed(value), problem: null }
   const kind = value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`
   return { input: {}, problem: `its input is ${kind}, not a JSON object` }
+}
+
+/** `JSON.parse` takes any depth, what walks and writes the value afterwards does not. */
+function isDeeper(value: unknown, depth: number): boolean {
+  if (value === null || typeof value !== 'object') return false
+  return depth === 0 || Object.values(value).some((inner) => isDeeper(inner, depth - 1))
 }
 
 /** The API refuses other names in a conversation, also of tools that do not exist. */

@@ -33,6 +33,8 @@ export function hintLines(result: RunResult, colors: Colors): string[] {
   if (result.stop_reason === 'max_tokens') {
     hint('The answer was cut at the model\'s output limit (max_tokens). `agent -c -p "go on"` asks for the rest.')
   }
+  // Thought or nothing: without a word about it an empty stdout looks like a fault of the agent.
+  if (!result.is_error && result.result === '') hint('The answer has no text.')
   const refused = [...new Set(result.permission_denials.map((denial) => printableLine(denial.tool_name)))]
   if (refused.length > 0) {
     const count = result.permission_denials.length

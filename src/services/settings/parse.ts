@@ -11,6 +11,8 @@ import type { Result } from '../ports.ts'
 import { checkSettings } from './schema.ts'
 import type { SettingsFile } from './settings.ts'
 
+const MAX_DEPTH = 100
+
 export interface ParsedFile {
   value: SettingsFile
   warnings: string[]
@@ -32,6 +34,8 @@ export function parseSettings(
     ok: false,
     message: `${file}, line ${lineOf(source, offset)}: ${what}`,
   })
+  const deep = tooDeepAt(source)
+  if (deep !== null) return fail(deep, `this is nested more than ${MAX_DEPTH} deep, which no settings are.`)
   const errors: ParseError[] = []
   const tree = parseTree(source, errors, { allowTrailingComma: true })
   const [error] = errors
@@ -56,6 +60,17 @@ export function parseSettings(
     return `${file}, line ${lineOf(source, key?.offset ?? 0)}: the key ${keyName(path)} is not known and was ignored.`
   })
   return { ok: true, value: { value: checked.value, warnings: [...warnings, ...unknown] } }
+}
+
+/** The parser calls itself for each level, and a project's file must not bring it down. */
+function tooDeepAt(source: string): number | null {
+  let depth = 0
+  for (const { 0: token, index } of source.matchAll(/"(?:[^"\\\n]|\\.)*"|\/\/.*|\/\*[\s\S]*?\*\/|[[\]{}]/g)) {
+    if (token === '[' || token === '{') depth += 1
+    if (token === ']' || token === '}') depth -= 1
+    if (depth > MAX_DEPTH) return index
+  }
+  return null
 }
 
 /** A key given twice: readers differ on which one counts, and a deny rule must not hang on that. */

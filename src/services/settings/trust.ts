@@ -2,7 +2,7 @@
  * The directories a user trusts, kept in `$AGENT_HOME/trust.json` as `{"trusted": ["/absolute/real/path"]}`.
  * A trusted directory's settings and instructions count like the user's own, those of its sub-directories too.
  */
-import { readFileSync, realpathSync } from 'node:fs'
+import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Result } from '../ports.ts'
 import { writePrivate } from './writePrivate.ts'
@@ -15,6 +15,8 @@ export function trustFile(home: string): string {
 /** @returns the trusted directories; none where the file is missing or cannot be understood. */
 export function readTrusted(home: string): string[] {
   try {
+    // Opening a pipe would wait for a writer.
+    if (!statSync(trustFile(home)).isFile()) return []
     const value: unknown = JSON.parse(readFileSync(trustFile(home), 'utf8').replace(/^\ufeff/, ''))
     const trusted = (value as { trusted?: unknown } | null)?.trusted
     return Array.isArray(trusted) ? trusted.filter((entry): entry is string => typeof entry === 'string') : []
@@ -64,6 +66,7 @@ export function changeTrust(home: string, change: 'add' | 'remove', directory: s
 function trustedIn(file: string): Result<string[]> {
   let text: string
   try {
+    if (!statSync(file).isFile()) return { ok: false, message: `${file} is not a file. Move it away.` }
     text = readFileSync(file, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException

@@ -47,6 +47,8 @@ function sentence(error: unknown, place: string): string {
       return `The session store ${place} cannot be opened (${words(error)}). Check its permissions, or set AGENT_HOME to another directory.`
     case 'ENOTDIR':
       return `The session store ${place} cannot be opened because a part of its path is no directory. Set AGENT_HOME to another directory.`
+    case 'ENOENT':
+      return `The session store ${place} cannot be made because a part of its path leads nowhere. Set AGENT_HOME to another directory.`
     case 'ECONNREFUSED':
     case 'ECONNRESET':
     case 'ENOTFOUND':

@@ -46,8 +46,8 @@ function makeDir(path: string): void {
     // Where the parent is there and nothing can be made in it (/proc), it is no use to make it.
     if (errorCode(error) !== 'ENOENT' || existsSync(dirname(path))) throw error
     makeDir(dirname(path))
-    makeDir(path)
-    return
+    // Once: below a link that leads nowhere it would be in vain for ever.
+    mkdirSync(path, { mode: PRIVATE_DIR })
   }
   chmodSync(path, PRIVATE_DIR)
 }
