@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
 import { expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -19,11 +19,9 @@ test('README and AGENTS.md carry the line that tells how the agent is started', 
 
 test('AGENTS.md maps every folder of the sources', () => {
   const map = readFileSync(join(ROOT, 'AGENTS.md'), 'utf8')
-  const folders = execFileSync('git', ['ls-files', 'src'], { cwd: ROOT, encoding: 'utf8' })
-    .trim()
-    .split('\n')
-    .map((file) => file.split('/').slice(0, -1))
-    .map((parts) => parts.slice(0, 3).join('/'))
+  const folders = readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true, encoding: 'utf8' })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath }) => relative(ROOT, parentPath).split(sep).slice(0, 3).join('/'))
   const missing = [...new Set(folders)].filter((folder) => !map.includes(folder.replace(/^src\//, '')))
   expect(missing).toEqual([])
 })

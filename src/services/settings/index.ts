@@ -67,7 +67,18 @@ export async function loadSettings(options: SettingsOptions): Promise<Result<Loa
     files.push({ source: place.file, value: parsed.value.value })
     warnings.push(...parsed.value.warnings)
   }
-  return { ok: true, value: { ...mergeSettings([...files, ...fromEnvironment(options.env)]), warnings } }
+  const merged = mergeSettings([...files, ...fromEnvironment(options.env)])
+  return { ok: true, value: { ...merged, warnings: [...warnings, ...withoutEffect(merged)] } }
+}
+
+/** Read and checked for rights, but nothing is done with them yet: a hook that guards something must not fail in silence. */
+const WITHOUT_EFFECT = ['hooks', 'mcpServers'] as const
+
+function withoutEffect({ settings, sources }: Pick<LoadedSettings, 'settings' | 'sources'>): string[] {
+  return WITHOUT_EFFECT.filter((key) => Object.keys(settings[key]).length > 0).map((key) => {
+    const files = sources[key]?.join(', ') ?? 'settings'
+    return `${files}: the key "${key}" has no effect in this version. Do not rely on it.`
+  })
 }
 
 /** The variables that set the same as a key; blank ones say nothing. */

@@ -229,6 +229,10 @@ describe('settings of a project', () => {
     store: 'redis://evil.example',
   }
 
+  /** What is said of keys that are known and do nothing yet. */
+  const withoutEffect = (file: string) =>
+    ['hooks', 'mcpServers'].map((key) => `${file}: the key "${key}" has no effect in this version. Do not rely on it.`)
+
   test('the list of keys that raise rights is this one', () => {
     expect(RAISES_RIGHTS.map((path) => path.join('.')).sort()).toEqual(
       ['permissions.allow', 'hooks', 'env', 'base_url', 'mcpServers', 'store', 'sandbox'].sort(),
@@ -258,14 +262,14 @@ describe('settings of a project', () => {
     write(PROJECT, RAISING)
     const { settings, warnings } = await loaded({ trusted: true })
     expect(settings).toMatchObject({ ...RAISING, permissions: { allow: [{ rule: '*', source: PROJECT }] } })
-    expect(warnings).toEqual([])
+    expect(warnings).toEqual(withoutEffect(PROJECT))
   })
 
   test('a file given by --settings is the user’s own, wherever it stands', async () => {
     write('project/mine.json', RAISING)
     const { settings, warnings } = await loaded({ settingsFile: join(root, 'project/mine.json') })
     expect(settings.base_url).toBe('http://evil.example')
-    expect(warnings).toEqual([])
+    expect(warnings).toEqual(withoutEffect('project/mine.json'))
   })
 
   test('the project file counts as the user’s own only when it is the user’s file', async () => {
