@@ -1,6 +1,8 @@
 /** A headless run: from what was asked for to the exit code. */
 import { createActor, waitFor } from 'xstate'
 import type { CommonArgs, RunArgs } from '../cli/args.ts'
+import type { AgentActor } from '../machines/agent.ts'
+import type { AgentContext } from '../machines/agentSetup.ts'
 import type { Conversation } from '../machines/conversation.ts'
 import type { StateName } from '../machines/journal.ts'
 import { createOutput, type Output } from '../services/output/index.ts'
@@ -8,11 +10,12 @@ import type { Observe, RunResult } from '../services/ports.ts'
 import { createRecorder } from '../services/provide/recorder.ts'
 import { createPosition } from '../services/provide/stepping.ts'
 import { provideServices } from '../services/provide.ts'
+import { printable } from '../services/text.ts'
 import { type Composed, compose } from './compose.ts'
 import type { ModelSource } from './model.ts'
 import { personToAsk } from './person.ts'
 import { type Prompt, readPrompt } from './prompt.ts'
-import { nothingStarted, notYetStarted, resultOf, stoppedHere } from './result.ts'
+import { brokenHere, nothingStarted, notYetStarted, resultOf, stoppedHere } from './result.ts'
 import { catchSignals, type Stopping } from './signals.ts'
 import type { RunStepper } from './step.ts'
 
@@ -32,10 +35,27 @@ export interface RunEnd {
   session_id: string | null
 }
 
-/** Runs one prompt from the arguments to the flushed result. Expected failures are in the code and the output. */
+/** Runs one prompt from the arguments to the flushed result. Failures are in the code and the output, bugs too. */
 export async function runPrompt(common: CommonArgs, args: RunArgs, options: RunOptions = {}): Promise<RunEnd> {
   const stopping = options.stopping ?? catchSignals()
   const output = openOutput(common, () => stopping.ask('stdout was closed'))
+  try {
+    return await runWith(output, stopping, common, args, options)
+  } catch (error) {
+    if (common.debug && error instanceof Error) process.stderr.write(`${printable(error.stack ?? '')}\n`)
+    const message = error instanceof Error ? error.message : String(error)
+    await output.finish(nothingStarted(`Internal error: ${message}. Please report it.`, idOf(args)))
+    return { code: 1, session_id: null }
+  }
+}
+
+async function runWith(
+  output: Output,
+  stopping: Stopping,
+  common: CommonArgs,
+  args: RunArgs,
+  options: RunOptions,
+): Promise<RunEnd> {
   const observe: Observe = (event) => {
     output.observe(event)
     options.alsoObserve?.(event)
@@ -135,8 +155,7 @@ async function runMachine(run: Composed, prompt: Prompt, { output, stopping, ste
   observe({ type: 'started', session_id, cwd, model, tools: run.deps.tools.specs().map((tool) => tool.name) })
   actor.start()
   stopping.whenAsked(interrupt)
-  const ended = await waitFor(actor, (snapshot) => snapshot.status !== 'active', { timeout: Number.POSITIVE_INFINITY })
-  const { context } = ended
+  const context = await ended(actor)
   await run.close()
   if (context.unloadable !== null) {
     await output.finish(nothingStarted(context.unloadable, session_id))
@@ -153,11 +172,26 @@ function codeOf(result: RunResult, output: Output, stopping: Stopping): number {
   return signal ?? (result.is_error || output.closed()?.kind === 'failed' ? 1 : 0)
 }
 
-function watch(actor: { subscribe(next: (snapshot: { value: unknown }) => void): unknown }, observe: Observe): void {
+/** What the machine ended with; where a bug ended it, as far as it had come. */
+async function ended(actor: AgentActor): Promise<AgentContext> {
+  try {
+    const isOver = (snapshot: { status: string }): boolean => snapshot.status !== 'active'
+    return (await waitFor(actor, isOver, { timeout: Number.POSITIVE_INFINITY })).context
+  } catch (error) {
+    const { context } = actor.getSnapshot()
+    return { ...context, conversation: brokenHere(context.conversation, error) }
+  }
+}
+
+function watch(actor: AgentActor, observe: Observe): void {
   let last: unknown = null
-  actor.subscribe(({ value }) => {
-    if (value === last) return
-    last = value
-    observe({ type: 'state', state: String(value) })
+  actor.subscribe({
+    next: ({ value }) => {
+      if (value === last) return
+      last = value
+      observe({ type: 'state', state: String(value) })
+    },
+    // Told by `ended`; without a listener it would end the process.
+    error: () => {},
   })
 }

@@ -1,8 +1,10 @@
 /**
- * What ends a run before its time: SIGINT, SIGTERM and SIGHUP, from the moment a run is asked for, and a stdout that
- * nobody reads. The first asks the run to end in order; a second SIGINT ends it at once, and so does a run that has
+ * What ends a run before its time: SIGINT, SIGTERM and SIGHUP, from the moment a run is asked for, a stdout that
+ * nobody reads, and an error that nobody caught. The first asks the run to end in order; a second SIGINT ends it at once, and so does a run that has
  * not ended in order after a while.
  */
+import { printable } from '../services/text.ts'
+
 const CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
 type SignalName = keyof typeof CODES
@@ -23,7 +25,7 @@ export interface Stopping {
   unlessAsked<T>(work: Promise<T>): Promise<T | null>
   /** Sets what is done before a process ends that could not end in order: `in order` is over, or the user has said so twice. */
   lastly(words: { late: () => Promise<void>; atOnce: () => void }): void
-  /** 128 + the signal's number where one came (contract.md, 2), else null. */
+  /** 128 + the signal's number where one came (contract.md, 2), 1 after an error that nobody caught, else null. */
   exitCode(): number | null
 }
 
@@ -57,6 +59,14 @@ export function catchSignals(): Stopping {
     }
   }
   for (const name of Object.keys(CODES) as SignalName[]) process.on(name, () => onSignal(name))
+  // Node would end the process at once, with a stack and without a result.
+  process.on('uncaughtException', (error: unknown) => {
+    if (process.argv.includes('--debug') && error instanceof Error) process.stderr.write(`${printable(error.stack ?? '')}\n`)
+    if (code !== null) return
+    code = 1
+    endLater(() => last.late(), 1)
+    ask(`internal error: ${error instanceof Error ? error.message : String(error)}`)
+  })
 
   return {
     ask,
