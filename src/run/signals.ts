@@ -1,7 +1,7 @@
 /**
  * What ends a run before its time: SIGINT, SIGTERM and SIGHUP, from the moment a run is asked for, a stdout that
- * nobody reads, and an error that nobody caught. The first asks the run to end in order; a second SIGINT ends it at once, and so does a run that has
- * not ended in order after a while.
+ * nobody reads, and an error that nobody caught. The first asks the run to end in order; a second SIGINT ends it at
+ * once, and so does a run that has not ended in order after a while.
  */
 import { printable } from '../services/text.ts'
 
@@ -61,7 +61,8 @@ export function catchSignals(): Stopping {
   for (const name of Object.keys(CODES) as SignalName[]) process.on(name, () => onSignal(name))
   // Node would end the process at once, with a stack and without a result.
   process.on('uncaughtException', (error: unknown) => {
-    if (process.argv.includes('--debug') && error instanceof Error) process.stderr.write(`${printable(error.stack ?? '')}\n`)
+    if (process.argv.includes('--debug') && error instanceof Error)
+      process.stderr.write(`${printable(error.stack ?? '')}\n`)
     if (code !== null) return
     code = 1
     endLater(() => last.late(), 1)
