@@ -1,9 +1,10 @@
 /** `agent replay <id> [--at <k>] [--json]`: where the machine stood and what it knew (contract.md, section 10). */
-import { type Message, textOf } from '../machines/messages.ts'
+import type { Message } from '../machines/messages.ts'
 import { conversationAt, stateAt } from '../machines/replay.ts'
 import { requestMessages } from '../machines/request.ts'
 import { jsonLine } from '../services/output/jsonLines.ts'
-import { clip, describeCall, printable, printableLine } from '../services/text.ts'
+import { clip, describeCall, printableLine } from '../services/text.ts'
+import { contentText, firstLines } from './lines.ts'
 import { disagreementOf, type LookDeps, lookAt, type Out, withOut } from './look.ts'
 
 export interface ReplayArgs {
@@ -81,13 +82,13 @@ function showMessage({ role, content }: Message, out: Out): void {
   for (const block of content) {
     switch (block.type) {
       case 'text':
-        for (const line of shortened(block.text, out)) out.print(line)
+        for (const line of firstLines(block.text, SHOWN_LINES, out.columns)) out.print(line)
         break
       case 'image':
         out.print(`  [image ${printableLine(block.source.media_type)}]`)
         break
       case 'thinking':
-        for (const line of shortened(block.thinking, out)) out.print(out.colors.dim(line))
+        for (const line of firstLines(block.thinking, SHOWN_LINES, out.columns)) out.print(out.colors.dim(line))
         break
       case 'redacted_thinking':
         out.print(out.colors.dim('  [thinking that the server keeps to itself]'))
@@ -98,23 +99,13 @@ function showMessage({ role, content }: Message, out: Out): void {
         break
       }
       case 'tool_result': {
-        const text = typeof block.content === 'string' ? block.content : textOf(block.content)
         out.print(block.is_error ? out.colors.red('  ← error') : '  ← result')
-        for (const line of shortened(text, out)) out.print(out.colors.dim(line))
+        for (const line of firstLines(contentText(block.content), SHOWN_LINES, out.columns))
+          out.print(out.colors.dim(line))
         break
       }
       default:
         block satisfies never
     }
   }
-}
-
-/** @returns the first lines, indented and cut to the width, and how many more there are */
-function shortened(text: string, { columns }: Out): string[] {
-  const lines = text.trim().split(/\r\n?|\n/)
-  const shown = lines.slice(0, SHOWN_LINES).map((line) => {
-    return clip(`  ${printable(line.slice(0, 4 * columns)).replaceAll('\t', '  ')}`, columns).trimEnd()
-  })
-  const rest = lines.length - shown.length
-  return rest > 0 ? [...shown, `  … ${rest} more ${rest === 1 ? 'line' : 'lines'}`] : shown
 }

@@ -13,6 +13,7 @@ import {
   printableLine,
   tokens,
 } from '../services/text.ts'
+import { contentText, firstLines } from './lines.ts'
 import type { View } from './sessions.ts'
 import { age } from './sessionsList.ts'
 
@@ -65,7 +66,7 @@ function createReader(view: View): { read(record: JournalRecord): void; end(): v
     open.delete(record.id)
     const end = record.denied === true ? '(refused)' : `${record.is_error ? 'failed ' : ''}${duration(record.ms)}`
     callLine(record.is_error ? red('✗') : green('✓'), call, end)
-    for (const line of shortened(describeContent(record.content), view.columns)) view.print(dim(line))
+    for (const line of firstLines(contentText(record.content), SHOWN_LINES, view.columns)) view.print(dim(line))
   }
   const prompt = (record: PromptRecord) => {
     paragraph(bold(quoted(printable(record.text))))
@@ -88,7 +89,7 @@ function createReader(view: View): { read(record: JournalRecord): void; end(): v
     const note = noteOf(record)
     if (note !== null) paragraph(yellow(`[${printable(note).trim()}]`))
     if (record.type === 'compacted') {
-      for (const line of shortened(record.summary, view.columns)) view.print(dim(line))
+      for (const line of firstLines(record.summary, SHOWN_LINES, view.columns)) view.print(dim(line))
     }
   }
   return { read, end: endRound }
@@ -151,22 +152,7 @@ function noteOf(record: JournalRecord): string | null {
   }
 }
 
-function describeContent(content: ToolFinishedRecord['content']): string {
-  if (typeof content === 'string') return content
-  return content.map((block) => (block.type === 'text' ? block.text : `[image ${block.source.media_type}]`)).join('\n')
-}
-
 /** The first line after `> `, the others under it. */
 function quoted(text: string): string {
   return text.trimEnd().split('\n').join('\n  ').replace(/^/, '> ')
-}
-
-/** @returns the first lines, indented and cut to the width, and how many more there are. */
-function shortened(text: string, columns: number): string[] {
-  if (isBlank(text)) return ['  (empty)']
-  const lines = text.trimEnd().split(/\r\n?|\n/)
-  const cut = (line: string) => clip(printable(line.slice(0, 4 * columns)).replaceAll('\t', '  '), columns - 2)
-  const shown = lines.slice(0, SHOWN_LINES).map((line) => `  ${cut(line)}`.trimEnd())
-  const rest = lines.length - shown.length
-  return rest > 0 ? [...shown, `  … ${rest} more ${rest === 1 ? 'line' : 'lines'}`] : shown
 }
