@@ -55,6 +55,7 @@ export function tokensOf(record: JournalRecord): number {
     case 'compacted':
     case 'compactionFailed':
       return sum(record.usage)
+    case 'callFailed':
     case 'toolFinished':
       return record.usage === undefined ? 0 : sum(record.usage)
     case 'recalled':
