@@ -96,6 +96,7 @@ function noSessions(cwd: string | null): string {
   return `There are no sessions of ${where}. \`agent sessions --all\` lists those of every directory.`
 }
 
+/** @returns the sentence for an id that no session has */
 export function unknownSession(id: string): string {
   return `No session has the id ${JSON.stringify(id)}. \`agent sessions --all\` lists the sessions of every directory.`
 }

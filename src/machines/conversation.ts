@@ -123,6 +123,7 @@ export const EMPTY: Conversation = Object.freeze<Conversation>({
   turn: newTurn('none', NO_LIMITS),
 })
 
+/** @returns a turn in which nothing has happened yet */
 export function newTurn(status: Turn['status'], limits: TurnLimits): Turn {
   return {
     status,
@@ -141,6 +142,7 @@ export function newTurn(status: Turn['status'], limits: TurnLimits): Turn {
   }
 }
 
+/** @returns the conversation with something of its turn changed */
 export function withTurn(c: Conversation, change: Partial<Turn>): Conversation {
   return { ...c, turn: { ...c.turn, ...change } }
 }
@@ -150,6 +152,7 @@ export function added(c: Conversation, tokens: number): Conversation {
   return { ...c, weight: { ...c.weight, added: c.weight.added + tokens } }
 }
 
+/** @returns the conversation with what model calls of its turn came to; `ms` is the time waited for them */
 export function charge(c: Conversation, usage: Usage, ms: number): Conversation {
   return withTurn(c, { usage: addUsage(c.turn.usage, usage), api_ms: c.turn.api_ms + ms })
 }

@@ -76,6 +76,7 @@ export function transitionId(definition: AnyTransitionDefinition, from: string):
   return `${from}|${eventNameOf(definition)}|${declared}${candidates?.indexOf(definition) ?? -1}`
 }
 
+/** @returns the event of a transition as the machine names it, `always` where none is needed */
 export function eventNameOf({ eventType }: AnyTransitionDefinition): string {
   return eventType === '' ? ALWAYS : String(eventType)
 }
@@ -117,6 +118,7 @@ export interface GraphJson {
   visits?: Record<string, number>
 }
 
+/** @param visits of a session: adds how often each state and each transition was visited */
 export function toJson(graph: Graph, visits?: Visits): GraphJson {
   return {
     states: graph.states.map((state) => state.name),

@@ -34,6 +34,7 @@ const REFUSED =
   'The model refused to answer this request. Rephrase it and resume the session; the refused reply is not kept.'
 const CUT_TOO_OFTEN = `The model's tool calls came cut or broken ${MAX_CUT_REPLIES + 1} times in a row, so nothing of them was run. Ask for smaller steps, or raise the model's output limit, and resume the session.`
 
+/** @param message for the user: a sentence that says what to do next */
 export function failure(message: string): Failure {
   return { subtype: 'error_during_execution', message }
 }

@@ -32,6 +32,7 @@ export function resultsOf(round: Round): ToolResultBlock[] {
   return round.flatMap((one) => (one.state === 'finished' ? [one.result] : []))
 }
 
+/** @returns the round with this call started: from now on it may have had an effect */
 export function startCall(round: Round, id: string): Round {
   return round.map((one) =>
     one.call.id === id && one.state === 'waiting' ? { state: 'started', call: one.call } : one,

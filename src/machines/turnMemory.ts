@@ -47,11 +47,13 @@ export function withSaid(c: Conversation, who: Said['who'], text: string): Conve
   return withTurn(c, { memory: { ...memory, said: [...memory.said, { who, text }] } })
 }
 
+/** @returns the conversation with the memories of its turn, and what choosing them has cost */
 export function takeRecalled(c: Conversation, { memories, calls }: RecalledRecord): Conversation {
   const next = withTurn(chargeAll(c, calls), { memory: { ...c.turn.memory, recalled: memories } })
   return added(next, tokensOfMemory(next))
 }
 
+/** @returns the conversation whose turn has been looked at, and what that has cost */
 export function takeRemembered(c: Conversation, { calls }: RememberedRecord): Conversation {
   return withTurn(chargeAll(c, calls), { memory: { ...c.turn.memory, isKept: true } })
 }

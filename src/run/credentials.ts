@@ -11,6 +11,7 @@ export const SECRET_VARIABLES = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'] as
 const NO_KEY =
   'No API key: set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN). For a local server set ANTHROPIC_BASE_URL to it and the key to any text. To see the agent work without a key: agent demo.'
 
+/** @returns the key, or else the token, trimmed; a sentence where there is neither or it cannot be sent */
 export function credentials(env: NodeJS.ProcessEnv): Result<Credentials> {
   for (const name of SECRET_VARIABLES) {
     if ((env[name] ?? '').trim() === '') continue

@@ -9,6 +9,7 @@ export type Prompt = { kind: 'prompt'; text: string; extra: string | null } | { 
 const EMPTY_PROMPT = 'The prompt is empty: say what to do, as in agent -p "fix the failing test".'
 
 /** @param warn told of a stdin that is not waited for */
+/** Reads stdin where the prompt is there or something is piped beside it. @returns the prompt, or why there is none */
 export async function readPrompt(args: RunArgs, warn: (message: string) => void): Promise<Result<Prompt>> {
   switch (args.prompt.kind) {
     case 'argument':

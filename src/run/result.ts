@@ -17,6 +17,7 @@ export interface Ended {
   storeFault: string | null
 }
 
+/** @returns the result object of contract.md, section 3, of a turn that has ended */
 export function resultOf(ended: Ended): RunResult {
   const { turn } = ended.conversation
   const failure = turn.failure

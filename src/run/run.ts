@@ -74,7 +74,8 @@ async function runWith(
   return runMachine(composed.value, prompt.value, { output, stopping, stepper })
 }
 
-export function openOutput(common: CommonArgs, onClosed: () => void): Output {
+/** @param onClosed called once when stdout takes nothing any more */
+function openOutput(common: CommonArgs, onClosed: () => void): Output {
   const { stdout, stderr, env } = process
   const stdoutIsTty = stdout.isTTY === true
   return createOutput({

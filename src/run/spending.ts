@@ -9,6 +9,7 @@ export interface Spending {
   total(): number | null
 }
 
+/** @returns the model, and what its calls have cost by now */
 export function createSpending(model: ModelPort): Spending {
   let total: number | null = 0
   return {

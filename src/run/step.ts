@@ -12,6 +12,7 @@ export interface RunStepper extends Stepper {
   whenQuit(quit: (reason: string) => void): void
 }
 
+/** @param output gives its status line away while a stop is shown */
 export function openStepper(output: Output): RunStepper {
   let quit: (reason: string) => void = () => {}
   const { stderr, env } = process

@@ -21,6 +21,7 @@ type State =
   | { kind: 'open'; fd: number; path: string; name: string; bytes: number; leftOut: number }
   | { kind: 'closed' }
 
+/** @returns a spool whose file is made with the first text; what cannot be written closes it, and nobody is told */
 export function createSpool(options: SpoolOptions): OpenSpool {
   const most = options.most ?? MOST_SPOOLED
   let state: State = { kind: 'unused' }

@@ -44,6 +44,7 @@ const STATES: Readonly<Record<string, string>> = {
   remembering: 'remembering',
 }
 
+/** @returns the view of one run; it draws from the first event on, until it is stopped */
 export function createProgressView(options: ProgressOptions): ProgressView {
   const { screen, colors, columns, now } = options
   const calls = createCalls(colors, columns, now)
