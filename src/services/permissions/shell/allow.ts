@@ -89,7 +89,7 @@ export function agrees(command: string, parse: WithTree): boolean {
   if (plain.kind === 'refused') return false
   const reading = parse(command, commandsIn)
   const redirections = plain.commands.reduce((sum, each) => sum + each.redirections, 0)
-  if (reading.broken || reading.redirections !== redirections) return false
+  if (reading === null || reading.broken || reading.redirections !== redirections) return false
   if ([...reading.kinds].some((kind) => /\w/.test(kind) && !PLAIN_NODES.has(kind) && !/^\d+$/.test(kind))) return false
   return isSame(plain.commands, reading)
 }

@@ -13,24 +13,36 @@ export interface Reading {
   /** Types of the tree's nodes: what else there is in the command line. */
   kinds: ReadonlySet<string>
   redirections: number
-  /** The parser met something it does not know; what it read of it is a guess. */
+  /** The parser met something it does not know, or there is more than was looked at; what was read is a part. */
   broken: boolean
 }
+
+/** Nodes in each other; `a && b && c` is one more for each. The parser itself fails far below, and takes long before. */
+const DEEPEST = 500
 
 /** @returns what the tree of a command line holds */
 export function commandsIn(root: Node): Reading {
   const commands: SimpleCommand[] = []
   const kinds = new Set<string>()
   let redirections = 0
-  const visit = (node: Node, input: SimpleCommand['input']): void => {
+  // Not by recursion: a command line may be nested deeper than the stack is.
+  const open: Array<{ node: Node; input: SimpleCommand['input']; depth: number }> = []
+  open.push({ node: root, input: 'inherited', depth: 0 })
+  let tooDeep = false
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { node, input, depth } = next
     kinds.add(node.type)
     if (node.type === 'file_redirect') redirections += 1
     const command = commandOf(node, input)
     if (command !== null) commands.push(command)
-    for (const [i, child] of children(node).entries()) visit(child, inputOf(node, i, input))
+    if (depth === DEEPEST) {
+      tooDeep = true
+      continue
+    }
+    const inside = children(node).map((child, i) => ({ node: child, input: inputOf(node, i, input), depth: depth + 1 }))
+    for (const child of inside.reverse()) open.push(child)
   }
-  visit(root, 'inherited')
-  return { commands, kinds, redirections, broken: root.hasError }
+  return { commands, kinds, redirections, broken: root.hasError || tooDeep }
 }
 
 function children(node: Node): Node[] {

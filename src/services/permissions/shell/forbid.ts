@@ -54,8 +54,8 @@ class Unfolding {
         depth,
       )
     const reading = this.#parse(text, commandsIn)
-    if (reading.broken) this.obstacles.add('a part of it cannot be parsed')
-    for (const { words, input } of reading.commands) this.#command(words, input, depth)
+    if (reading === null || reading.broken) this.obstacles.add('a part of it cannot be parsed')
+    for (const { words, input } of reading?.commands ?? []) this.#command(words, input, depth)
   }
 
   #command(words: Word[], input: SimpleCommand['input'], depth: number): void {

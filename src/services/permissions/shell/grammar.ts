@@ -11,8 +11,14 @@ import type { Node, Parser } from 'web-tree-sitter'
 
 export type { Node } from 'web-tree-sitter'
 
-/** Parses a command line and hands its tree to `use`, which must not keep it. */
-export type WithTree = <T>(command: string, use: (root: Node) => T) => T
+/**
+ * Parses a command line and hands its tree to `use`, which must not keep it. null where that cannot be done: it took too
+ * long, or broke the parser.
+ */
+export type WithTree = <T>(command: string, use: (root: Node) => T) => T | null
+
+/** Milliseconds one command line may take; thousands of times what one does. */
+const LONGEST = 5_000
 
 let loading: Promise<WithTree> | null = null
 
@@ -31,14 +37,20 @@ async function load(): Promise<WithTree> {
   return (command, use) => withTree(parser, command, use)
 }
 
-function withTree<T>(parser: Parser, command: string, use: (root: Node) => T): T {
-  const tree = parser.parse(command)
-  if (tree === null) throw new Error('The shell parser gave no tree.')
+function withTree<T>(parser: Parser, command: string, use: (root: Node) => T): T | null {
+  const deadline = performance.now() + LONGEST
   try {
-    return use(tree.rootNode)
-  } finally {
+    const tree = parser.parse(command, null, { progressCallback: () => performance.now() > deadline })
+    if (tree === null) {
+      parser.reset()
+      return null
+    }
+    const result = use(tree.rootNode)
     tree.delete()
-    parser.reset()
+    return result
+  } catch (error) {
+    if (error instanceof WebAssembly.RuntimeError) return null
+    throw error
   }
 }
 

@@ -3,12 +3,13 @@
  * further words, `Bash(npm test)` is that command only.
  */
 import { type PlainWord, readPlain } from './plain.ts'
-import { escaped, type Word } from './words.ts'
+import { matchesParts, type Parts } from './wild.ts'
+import type { Word } from './words.ts'
 
 export type PatternWord =
   | { kind: 'literal'; value: string }
   /** Part of a word: `test*`. */
-  | { kind: 'wild'; matches: RegExp }
+  | { kind: 'wild'; parts: Parts }
   /** `*` alone: any number of words. */
   | { kind: 'many' }
 
@@ -29,7 +30,7 @@ export function parsePattern(specifier: string): CommandPattern | null {
   const words = command.words.map(({ value, glob }): PatternWord => {
     if (!glob) return { kind: 'literal', value }
     if (value === '*') return { kind: 'many' }
-    return { kind: 'wild', matches: new RegExp(`^${value.split('*').map(escaped).join('.*')}$`, 'su') }
+    return { kind: 'wild', parts: value.split('*') }
   })
   // `ls*` goes on over the word's end, as it does for other agents.
   const open = prefix === undefined && words.at(-1)?.kind === 'wild' && text.endsWith('*')
@@ -40,18 +41,26 @@ export function parsePattern(specifier: string): CommandPattern | null {
  * @returns whether the words are exactly what an allow rule names; no option is skipped, nothing is guessed, and what
  *   the rule gives in full is no pattern of file names
  */
-export function matchesExactly(pattern: CommandPattern, words: readonly PlainWord[]): boolean {
-  const match = (p: number, w: number): boolean => {
-    const expected = pattern.words[p]
-    if (expected === undefined) return w === words.length || pattern.more
-    if (expected.kind === 'many') return match(p + 1, w) || (w < words.length && match(p, w + 1))
-    const word = words[w]
-    if (word === undefined) return false
-    const same =
-      expected.kind === 'literal' ? expected.value === word.value && !word.glob : expected.matches.test(word.value)
-    return same && match(p + 1, w + 1)
+export function matchesExactly({ words: pattern, more }: CommandPattern, words: readonly PlainWord[]): boolean {
+  /** Whether the pattern from `p` on matches the words from each index on. */
+  let onward = Array.from({ length: words.length + 1 }, (_, w) => more || w === words.length)
+  for (const expected of pattern.toReversed()) {
+    const next = onward
+    onward = Array<boolean>(words.length + 1).fill(false)
+    if (expected.kind === 'many') onward[words.length] = next[words.length] === true
+    for (let w = words.length - 1; w >= 0; w--) {
+      if (expected.kind === 'many') onward[w] = next[w] === true || onward[w + 1] === true
+      else onward[w] = next[w + 1] === true && isSame(expected, words[w])
+    }
   }
-  return match(0, 0)
+  return onward[0] === true
+}
+
+function isSame(expected: Exclude<PatternWord, { kind: 'many' }>, word: PlainWord | undefined): boolean {
+  if (word === undefined) return false
+  return expected.kind === 'literal'
+    ? expected.value === word.value && !word.glob
+    : matchesParts(expected.parts, word.value)
 }
 
 /** Whether a command is one that a rule names, for rules that forbid or ask. */
@@ -88,26 +97,35 @@ export function matchesWidely(pattern: CommandPattern, name: string, words: read
 }
 
 function operandsMatch(operands: readonly PatternWord[], name: string, words: readonly Word[]): Match {
-  const seen = new Map<number, Match>()
-  const at = (p: number, w: number): Match => {
-    const key = p * (words.length + 3) + w
-    const known = seen.get(key)
-    if (known !== undefined) return known
-    const found = look(p, w)
-    seen.set(key, found)
-    return found
+  const end = words.length
+  /** How the pattern from `p` on matches the words from each index on; beyond the end there is nothing to match. */
+  let onward: Match[] = Array<Match>(end + 3).fill('yes')
+  for (const expected of operands.toReversed()) {
+    const next = onward
+    onward = Array<Match>(end + 3).fill('no')
+    if (expected.kind === 'many') onward[end] = next[end] ?? 'no'
+    for (let w = end - 1; w >= 0; w--) onward[w] = matchAt(expected, name, words, w, next, onward)
   }
-  const look = (p: number, w: number): Match => {
-    const expected = operands[p]
-    if (expected === undefined) return 'yes'
-    if (expected.kind === 'many') return stronger(at(p + 1, w), w < words.length ? at(p, w + 1) : 'no')
-    const word = words[w]
-    if (word === undefined) return 'no'
-    const here = w === 0 ? nameMatches(expected, name, word) : wordMatches(expected, word)
-    const onward = here === 'no' ? 'no' : weaker(here, word.kind === 'computed' && w > 0 ? 'maybe' : at(p + 1, w + 1))
-    return w === 0 || !isOption(word) ? onward : stronger(onward, stronger(at(p, w + 1), at(p, w + 2)))
-  }
-  return at(0, 0)
+  return onward[0] ?? 'no'
+}
+
+function matchAt(
+  expected: PatternWord,
+  name: string,
+  words: readonly Word[],
+  w: number,
+  next: readonly Match[],
+  onward: readonly Match[],
+): Match {
+  if (expected.kind === 'many') return stronger(next[w] ?? 'no', onward[w + 1] ?? 'no')
+  const word = words[w]
+  if (word === undefined) return 'no'
+  const here = w === 0 ? nameMatches(expected, name, word) : wordMatches(expected, word)
+  // A computed word may stand for the rest as well.
+  const after = word.kind === 'computed' && w > 0 ? 'maybe' : (next[w + 1] ?? 'no')
+  const match = here === 'no' ? 'no' : weaker(here, after)
+  // An option may stand between, with a value or without.
+  return w === 0 || !isOption(word) ? match : stronger(match, stronger(onward[w + 1] ?? 'no', onward[w + 2] ?? 'no'))
 }
 
 function weaker(a: Match, b: Match): Match {
@@ -126,7 +144,7 @@ function nameMatches(expected: PatternWord, name: string, word: Word): Match {
 
 function test(expected: PatternWord, text: string): boolean {
   if (expected.kind === 'literal') return expected.value === text
-  return expected.kind === 'many' || expected.matches.test(text)
+  return expected.kind === 'many' || matchesParts(expected.parts, text)
 }
 
 function wordMatches(expected: PatternWord, word: Word): Match {
@@ -134,7 +152,7 @@ function wordMatches(expected: PatternWord, word: Word): Match {
     case 'literal':
       return test(expected, word.value) ? 'yes' : 'no'
     case 'glob':
-      return expected.kind !== 'literal' || word.matches.test(expected.value) ? 'maybe' : 'no'
+      return expected.kind !== 'literal' || matchesParts(word.parts, expected.value) ? 'maybe' : 'no'
     case 'computed':
       return expected.kind !== 'literal' || expected.value.startsWith(word.head) ? 'maybe' : 'no'
   }
@@ -171,7 +189,7 @@ function hasLetter(letter: string, given: readonly string[]): boolean {
 }
 
 function couldBeOption(word: Exclude<Word, { kind: 'literal' }>, option: string): boolean {
-  if (word.kind === 'glob') return word.matches.test(option)
+  if (word.kind === 'glob') return matchesParts(word.parts, option)
   return word.head === '' || word.head.startsWith('-')
 }
 
@@ -180,8 +198,13 @@ function asText({ words, more }: CommandPattern, given: readonly Word[]): Match 
   if (!words.some(({ kind }) => kind !== 'literal')) return 'no'
   if (!given.every(({ kind }) => kind === 'literal')) return 'no'
   const text = given.map((word) => (word.kind === 'literal' ? word.value : '')).join(' ')
-  const source = words.map((word) =>
-    word.kind === 'many' ? '.*' : word.kind === 'literal' ? escaped(word.value) : word.matches.source.slice(1, -1),
-  )
-  return new RegExp(`^${source.join(' ')}${more ? '.*' : ''}$`, 'su').test(text) ? 'yes' : 'no'
+  const parts = ['']
+  for (const [i, word] of words.entries()) {
+    if (i > 0) parts[parts.length - 1] += ' '
+    const [first = '', ...rest] = word.kind === 'literal' ? [word.value] : word.kind === 'many' ? ['', ''] : word.parts
+    parts[parts.length - 1] += first
+    parts.push(...rest)
+  }
+  if (more) parts.push('')
+  return matchesParts(parts, text) ? 'yes' : 'no'
 }

@@ -169,6 +169,7 @@ function actions(args: Word[]): Unwrapped {
   const commands: Word[][] = []
   for (const [i, arg] of args.entries()) {
     if (arg.kind !== 'literal' || !EXEC_ACTIONS.has(arg.value)) continue
+    if (commands.length === MOST_STARTS) return obstacle('it runs too many commands')
     const rest = args.slice(i + 1)
     const end = rest.findIndex((word) => isText(word, ';') || isText(word, '+'))
     commands.push((end < 0 ? rest : rest.slice(0, end)).map(placeholder))
@@ -180,6 +181,7 @@ function actions(args: Word[]): Unwrapped {
 function git(args: Word[]): Unwrapped {
   const found: Unwrapped[] = []
   for (const [i, arg] of args.entries()) {
+    if (found.length > MOST_STARTS) return obstacle('git runs too many commands')
     const next = args[i + 1]
     if (isText(arg, '-c') || isText(arg, '--config-env')) {
       if (next?.kind !== 'literal') found.push(obstacle('git gets a computed setting'))

@@ -1,10 +1,11 @@
 /** One word of a shell command, from its spelling to what bash would make of it. */
+import type { Parts } from './wild.ts'
 
 export type Word =
   /** Exactly this word. */
   | { kind: 'literal'; value: string }
-  /** Names of files that match, or the text itself: `*.ts`, `g?t`. */
-  | { kind: 'glob'; value: string; matches: RegExp }
+  /** Names of files that match, or the text itself: `*.ts`, `g?t`. `parts`: any wildcard as a star. */
+  | { kind: 'glob'; value: string; parts: Parts }
   /** Computed when the command runs; any number of words. `head`: what the first begins with. */
   | { kind: 'computed'; head: string; basename: string | null }
 
@@ -22,11 +23,10 @@ export function literal(value: string): Word {
  */
 export function evaluate(raw: string): Word {
   let value = ''
-  let pattern = ''
-  let isGlob = false
+  const parts = ['']
   const add = (text: string): void => {
     value += text
-    pattern += escaped(text)
+    parts[parts.length - 1] += text
   }
   const computed = (): Word => ({ kind: 'computed', head: value, basename: knownBasename(raw) })
   for (let i = 0; i < raw.length; i++) {
@@ -70,25 +70,19 @@ export function evaluate(raw: string): Word {
         if (/^\{[^}]*(?:,|\.\.)/.test(raw.slice(i))) return computed()
         add(c)
         break
+      case '[':
+        // What a bracket matches, and what comes after it, does not matter where the word is a guess anyway.
+        return { kind: 'glob', value: raw, parts: [...parts, ''] }
       case '*':
       case '?':
-      case '[':
-        isGlob = true
         value += c
-        pattern += c === '?' ? '.' : '.*'
-        // What a bracket matches does not matter where the rest is already a guess.
-        if (c === '[') return { kind: 'glob', value: raw, matches: new RegExp(`^${pattern}`, 'su') }
+        parts.push('')
         break
       default:
         add(c)
     }
   }
-  return isGlob ? { kind: 'glob', value, matches: new RegExp(`^${pattern}$`, 'su') } : literal(value)
-}
-
-/** @returns a text as a pattern that matches it only */
-export function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+  return parts.length > 1 ? { kind: 'glob', value, parts } : literal(value)
 }
 
 /** Of `$DIR/git` the program is known though its directory is not. */
