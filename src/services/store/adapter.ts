@@ -99,7 +99,7 @@ async function onServer(server: ServerAdapter, place: string): Promise<KeyValue>
   // The namespace is the adapter's affair: PostgreSQL has a table for it.
   const keyv = new Keyv<string>({ store: server.store, ...PLAIN_TEXT, namespace: server.store.namespace ?? '' })
   keyv.on('error', () => {})
-  const kv = overKeyv(keyv, place, { scan: server.scan, atomic: true })
+  const kv = overKeyv(keyv, place, { scan: server.scan, atomic: true, shared: true })
   try {
     await server.connect()
   } catch (error) {

@@ -3,7 +3,7 @@ import { firstUnits } from '../../machines/cut.ts'
 import { entryText } from '../../machines/entryText.ts'
 import { JOURNAL_VERSION, type JournalEntry, type NewEntry } from '../../machines/journal.ts'
 import type { HeadUpdate, Journal, SessionHead } from '../ports.ts'
-import type { StoreError } from './errors.ts'
+import { StoreError } from './errors.ts'
 import { directoryKey, headKey, keptKey, keptPrefix, recordKey, recordPrefix, seqOfRecord } from './keys.ts'
 import type { KeyValue, Pair } from './keyValue.ts'
 import type { Lock } from './lock.ts'
@@ -38,6 +38,7 @@ export function createJournal(options: JournalOptions): Journal {
   const write = async (entries: NewEntry[], update: HeadUpdate): Promise<JournalEntry[]> => {
     if (isReleased) throw new Error(`session ${options.session_id} was released and written again`)
     const kv = await options.open()
+    if (position !== null && kv.shared) await refuseRival(kv, options.session_id, position.count)
     position ??= await findPosition(kv, options, update.cwd)
     const now = options.now()
     const { count, created } = position
@@ -64,6 +65,16 @@ export function createJournal(options: JournalOptions): Journal {
       options.lock.release()
     },
   }
+}
+
+/** Locks are files of this machine: on a server another one may have written the session meanwhile. */
+async function refuseRival(kv: KeyValue, id: string, count: number): Promise<void> {
+  const [text] = await kv.get([headKey(id)])
+  const parsed = text === undefined ? null : parseHead(text, id)
+  if (parsed?.kind === 'head' && parsed.head.count === count) return
+  throw new StoreError(
+    `Session ${id} was written by another machine meanwhile. What this run adds is not saved; use one machine at a time for a session, or --fork-session.`,
+  )
 }
 
 /** A journal that cannot be written: every append says why, so that the run goes on unsaved. */

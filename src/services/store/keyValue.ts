@@ -8,6 +8,8 @@ export type Pair = [key: string, value: string]
 export interface KeyValue {
   /** How messages name it: a file, or a URI without its password. */
   place: string
+  /** Others may write here that our locks do not hold off: they are on another machine. */
+  shared?: true
   /** The values in the order of the keys, undefined where there is none. */
   get(keys: string[]): Promise<Array<string | undefined>>
   /**
@@ -42,6 +44,7 @@ export interface Abilities {
   scan?: KeyValue['scan']
   /** Many keys written at once are all written or none. */
   atomic?: true
+  shared?: true
 }
 
 /** A store over any Keyv, made with `PLAIN_TEXT`. Reads whole series by key and scans by iterating, if it must. */
@@ -63,6 +66,7 @@ export function overKeyv(keyv: Keyv<string>, place: string, able: Abilities = {}
   const scan = able.scan ?? iterate
   return {
     place,
+    ...(able.shared && { shared: able.shared }),
     get,
     scan,
     series: async (prefix, count) => {
@@ -108,6 +112,7 @@ export function withSentences(kv: KeyValue): KeyValue {
     })
   return {
     place: kv.place,
+    ...(kv.shared && { shared: kv.shared }),
     get: (keys) => told(kv.get(keys)),
     series: (prefix, count) => told(kv.series(prefix, count)),
     scan: (prefix) => told(kv.scan(prefix)),
