@@ -22,7 +22,11 @@ function print(...args) {
   const home = mkdtempSync(join(tmpdir(), 'stepwright-readme-'))
   try {
     const env = { PATH: process.env.PATH, HOME: home, TMPDIR: tmpdir() }
-    return execFileSync(process.execPath, [join(ROOT, 'dist/cli.js'), ...args], { env, encoding: 'utf8' }).trimEnd()
+    return execFileSync(process.execPath, [join(ROOT, 'dist/cli.js'), ...args], {
+      cwd: ROOT,
+      env,
+      encoding: 'utf8',
+    }).trimEnd()
   } finally {
     rmSync(home, { recursive: true, force: true })
   }

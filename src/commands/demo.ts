@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import embedded from '../../demo/embedded.json' with { type: 'json' }
 import type { CommonArgs, RunArgs } from '../cli/args.ts'
+import { selfCommand } from '../cli/self.ts'
 import { runPrompt } from '../run/run.ts'
 import { parseRecording } from '../services/model/recording.ts'
 import { createReplayModel } from '../services/model/replay.ts'
@@ -78,11 +79,14 @@ function lineOf({ call, is_error, ms }: Extract<Progress, { type: 'toolFinished'
 }
 
 function whatNext(id: string, directory: string): string[] {
+  const agent = selfCommand()
   return [
     '',
     'See for yourself:',
     `  node --test ${directory}`,
-    `  agent sessions show ${id}`,
-    `  agent -C ${directory} -c -p "…"    (goes on with this session; needs a key)`,
+    `  ${agent} trace ${id}`,
+    `  ${agent} replay ${id} --at 12`,
+    `  ${agent} inspect ${id}`,
+    `  ${agent} sessions show ${id}`,
   ]
 }
