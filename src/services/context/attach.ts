@@ -1,8 +1,9 @@
 /** Turns one mentioned file, range or directory into what the model reads of it. */
 import { opendirSync } from 'node:fs'
 import type { ImageBlock } from '../../machines/messages.ts'
+import { readHead } from '../files.ts'
 import { IMAGE_BYTES, IMAGE_SIDE, imageSize, imageType } from '../image.ts'
-import { decodeText, FILE_LIMIT, readHead, sizeInWords } from './files.ts'
+import { decodeText, FILE_LIMIT, sizeInWords } from './files.ts'
 import { readLines } from './lineRange.ts'
 import type { LineRange } from './mentionTokens.ts'
 import { oneLine } from './show.ts'

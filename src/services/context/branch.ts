@@ -5,7 +5,8 @@
 import { execFile } from 'node:child_process'
 import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { look, readHead } from './files.ts'
+import { readHead } from '../files.ts'
+import { look } from './files.ts'
 import { oneLine } from './show.ts'
 
 /** HEAD and `.git` files hold one line; what is longer is no such file. */

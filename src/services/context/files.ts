@@ -1,26 +1,14 @@
-/**
- * Files read with care: only regular ones, only as far as needed, never waiting (a FIFO or a device would), and
- * decoded so that no half character and no binary comes into a prompt.
- */
-import {
-  type BigIntStats,
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readSync,
-  realpathSync,
-  statSync,
-} from 'node:fs'
+/** What stands at a path, and what a file holds as text: decoded so that no half character and no binary comes into a prompt. */
+import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { wellFormed } from '../../machines/messages.ts'
+import { type FileState, stateOf } from '../files.ts'
 
 /** Most bytes of one file that go into a prompt (contract.md, section 5). */
 export const FILE_LIMIT = 256 * 1024
 
-/** What stands at a path. `real` is the path without symlinks; `key` changes when the file's content does. */
+/** What stands at a path. `real` is the path without symlinks. */
 export type Found =
-  | { kind: 'file'; real: string; size: number; key: string; changedAt: number }
+  | ({ kind: 'file'; real: string; size: number } & FileState)
   | { kind: 'directory'; real: string }
   /** A FIFO, a socket or a device. */
   | { kind: 'special' }
@@ -33,8 +21,7 @@ export function look(path: string): Found {
     const stat = statSync(path, { bigint: true })
     if (stat.isDirectory()) return { kind: 'directory', real: realpathSync.native(path) }
     if (!stat.isFile()) return { kind: 'special' }
-    const changedAt = Math.max(Number(stat.mtimeMs), Number(stat.ctimeMs))
-    return { kind: 'file', real: realpathSync.native(path), size: Number(stat.size), key: stateKey(stat), changedAt }
+    return { kind: 'file', real: realpathSync.native(path), size: Number(stat.size), ...stateOf(stat) }
   } catch {
     return { kind: isLink(path) ? 'dangling' : 'missing' }
   }
@@ -49,54 +36,11 @@ export function realOf(path: string): string {
   }
 }
 
-function stateKey({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
-  return [dev, ino, size, mtimeNs, ctimeNs].join(' ')
-}
-
 function isLink(path: string): boolean {
   try {
     return lstatSync(path).isSymbolicLink()
   } catch {
     return false
-  }
-}
-
-/** The head of a file; `more`: it goes on after `bytes`. */
-export type Head = { kind: 'read'; bytes: Buffer; more: boolean } | { kind: 'unreadable'; reason: string }
-
-/** Reads at most `limit` bytes from the start of a regular file. */
-export function readHead(path: string, limit: number): Head {
-  const bytes = Buffer.allocUnsafe(limit + 1)
-  let length = 0
-  const failure = readChunks(path, (read) => {
-    const count = read(bytes, length)
-    length += count
-    return count > 0 && length <= limit
-  })
-  if (failure !== null) return { kind: 'unreadable', reason: failure }
-  return { kind: 'read', bytes: bytes.subarray(0, Math.min(length, limit)), more: length > limit }
-}
-
-/**
- * Opens a regular file and calls `step` until it gives false. `read` fills the buffer from `at` on and gives the
- * number of bytes, 0 at the end.
- * @returns null, or the reason why the file cannot be read
- */
-export function readChunks(path: string, step: (read: (into: Buffer, at: number) => number) => boolean): string | null {
-  let fd: number | null = null
-  try {
-    // O_NONBLOCK: what was a file a moment ago may be a FIFO now, and opening that would wait for its writer.
-    fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
-    if (!fstatSync(fd).isFile()) return 'it is not a regular file'
-    const open = fd
-    while (step((into, at) => readSync(open, into, at, into.length - at, null)));
-    return null
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === undefined) throw error
-    return code === 'EACCES' || code === 'EPERM' ? 'permission denied' : message
-  } finally {
-    if (fd !== null) closeSync(fd)
   }
 }
 
@@ -161,26 +105,4 @@ export function sizeInWords(bytes: number): string {
 
 function trimZero(value: number): string {
   return value.toFixed(1).replace(/\.0$/, '')
-}
-
-/**
- * A file whose time stamp is younger than this may change again without another time stamp (the coarsest file
- * systems count in two seconds), so what was read of it is not kept.
- */
-const SETTLED_MS = 2_500
-
-/**
- * @returns a function that gives `make(path)` and, while the file at the path is the same as far as the system
- *   can tell, what it gave before
- */
-export function cachedByState<T>(make: (path: string) => T): (path: string, found: Found & { kind: 'file' }) => T {
-  const kept = new Map<string, { key: string; value: T }>()
-  return (path, found) => {
-    const before = kept.get(path)
-    if (before?.key === found.key) return before.value
-    const value = make(path)
-    if (Date.now() - found.changedAt > SETTLED_MS) kept.set(path, { key: found.key, value })
-    else kept.delete(path)
-    return value
-  }
 }

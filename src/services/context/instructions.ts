@@ -4,8 +4,9 @@
  * docs/decisions/0006-instructions-and-mentions.md).
  */
 import { dirname, join } from 'node:path'
+import { cachedByState, readHead } from '../files.ts'
 import { createBoundary } from './boundary.ts'
-import { cachedByState, cutText, decodeText, FILE_LIMIT, type Found, look, readHead, sizeInWords } from './files.ts'
+import { cutText, decodeText, FILE_LIMIT, type Found, look, sizeInWords } from './files.ts'
 import { expandImports, type ImportJob } from './imports.ts'
 import type { InstructionText } from './sections.ts'
 import { showPath } from './show.ts'

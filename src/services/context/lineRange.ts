@@ -1,5 +1,6 @@
 /** Reads lines from the middle of a file of any length without holding the rest of it. */
-import { decodeText, readChunks } from './files.ts'
+import { readChunks } from '../files.ts'
+import { decodeText } from './files.ts'
 import type { LineRange } from './mentionTokens.ts'
 
 export type LinesRead =

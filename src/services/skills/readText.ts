@@ -1,5 +1,5 @@
 /** Reads a skill's text with care: only a regular file, only as far as asked, whatever bytes are in it. */
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { readHead } from '../files.ts'
 
 export type ReadText =
   /** `valid`: every byte made sense. `cut`: the file goes on. */
@@ -11,10 +11,9 @@ export type ReadText =
  * @returns the text, or a clause that says why there is none ("permission denied")
  */
 export function readText(path: string, limit: number): ReadText {
-  const bytes = readHead(path, limit)
-  if (typeof bytes === 'string') return { kind: 'unreadable', reason: bytes }
-  const cut = bytes.length > limit
-  const head = bytes.subarray(0, limit)
+  const read = readHead(path, limit)
+  if (read.kind === 'unreadable') return read
+  const { bytes: head, more: cut } = read
   const encoding = head[0] === 0xff && head[1] === 0xfe ? 'utf-16le' : 'utf-8'
   if (head[0] === 0xfe && head[1] === 0xff) return decode(swapped(head), 'utf-16le', cut)
   if (encoding === 'utf-8' && head.includes(0)) return { kind: 'unreadable', reason: 'it is not a text file' }
@@ -34,27 +33,4 @@ function decode(bytes: Uint8Array, encoding: 'utf-8' | 'utf-16le', cut: boolean)
 
 function swapped(bytes: Buffer): Buffer {
   return Buffer.from(bytes.subarray(0, bytes.length - (bytes.length % 2))).swap16()
-}
-
-/** At most one byte more than `limit`, which tells that the file goes on; or why it cannot be read. */
-function readHead(path: string, limit: number): Buffer | string {
-  let fd: number | null = null
-  try {
-    // O_NONBLOCK: opening a FIFO would wait for its writer.
-    fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
-    const stat = fstatSync(fd)
-    if (!stat.isFile()) return 'it is not a regular file'
-    const bytes = Buffer.allocUnsafe(Math.min(limit, stat.size) + 1)
-    let length = 0
-    for (let count = -1; count !== 0 && length < bytes.length; length += count) {
-      count = readSync(fd, bytes, length, bytes.length - length, null)
-    }
-    return bytes.subarray(0, length)
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === undefined) throw error
-    return code === 'EACCES' || code === 'EPERM' ? 'permission denied' : message
-  } finally {
-    if (fd !== null) closeSync(fd)
-  }
 }

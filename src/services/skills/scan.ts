@@ -1,9 +1,10 @@
 /** Looks through the folders of skills. What lies there may be anything; nothing of it makes a run fail. */
 import { type BigIntStats, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { cachedByState, stateOf } from '../files.ts'
 import { isInside } from '../paths.ts'
 import { printableLine } from '../text.ts'
-import { type Manifest, readManifest } from './manifest.ts'
+import { readManifest } from './manifest.ts'
 import { type SkillFolder, type SkillPlaces, type SkillSource, skillFolders } from './places.ts'
 import { readText } from './readText.ts'
 
@@ -34,7 +35,7 @@ const MOST = 2_000
 
 /** @returns a function that looks again; unchanged files cost a stat each. */
 export function createScanner(places: SkillPlaces): () => Promise<Scan> {
-  const manifestOf = cachedManifests()
+  const manifestOf = cachedByState((path) => readManifest(readText(path, HEAD), basename(dirname(path))))
   return async () => {
     const warnings: string[] = []
     const skills = new Map<string, Skill>()
@@ -43,7 +44,7 @@ export function createScanner(places: SkillPlaces): () => Promise<Scan> {
       for (const file of filesOf(folder, warnings)) {
         if (seen.has(file.real)) continue
         seen.add(file.real)
-        const manifest = await manifestOf(file)
+        const manifest = await manifestOf(file.path, stateOf(file.stat))
         if (manifest.kind === 'useless') {
           warnings.push(leftOut(file.path, manifest.reason))
           continue
@@ -132,24 +133,6 @@ function isThere(path: string): boolean {
     return lstatSync(path) !== undefined
   } catch {
     return false
-  }
-}
-
-/** A file changed this lately may change again within the same time stamp (file systems count in up to two seconds). */
-const SETTLED_MS = 2_500
-
-function cachedManifests(): (file: SkillFile) => Promise<Manifest> {
-  const kept = new Map<string, { key: string; manifest: Manifest }>()
-  return async ({ path, stat }) => {
-    const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs, ctimeMs } = stat
-    const key = [dev, ino, size, mtimeNs, ctimeNs].join(' ')
-    const before = kept.get(path)
-    if (before?.key === key) return before.manifest
-    const manifest = await readManifest(readText(path, HEAD), basename(dirname(path)))
-    const changedAt = Math.max(Number(mtimeMs), Number(ctimeMs))
-    if (Date.now() - changedAt > SETTLED_MS) kept.set(path, { key, manifest })
-    else kept.delete(path)
-    return manifest
   }
 }
 

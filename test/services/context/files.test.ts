@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { cachedByState, cutText, decodeText, type Found, readHead } from '../../../src/services/context/files.ts'
+import { cutText, decodeText, type Found } from '../../../src/services/context/files.ts'
+import { cachedByState, readHead } from '../../../src/services/files.ts'
 import { makePlace, type Place } from './support.ts'
 
 let place: Place
