@@ -216,6 +216,30 @@ for (const kind of KINDS) {
       expect([next.code, place.model.problems]).toEqual([0, []])
     })
 
+    test('written from two machines at once: the second is told, and the first loses nothing', async () => {
+      await kind.clear(uri)
+      const [here, there] = [await homes.make(), await homes.make()].map((home) =>
+        createStore({ home, uri, warn: () => {} }),
+      )
+      if (here === undefined || there === undefined) throw new Error('two stores')
+      const id = randomUUID()
+      const first = await held(here, id)
+      await first.append([opened(id, '/d')], update('/d'))
+      // The locks are files of a home: this one is not seen there.
+      const second = await held(there, id)
+      await second.append([finished('theirs')], update('/d'))
+      await expect(first.append([finished('ours')], update('/d'))).rejects.toThrow(
+        /written by another machine meanwhile/,
+      )
+      await second.append([finished('theirs too')], update('/d'))
+      const contents = (await here.load(id))?.entries.map(({ record }) =>
+        record.type === 'toolFinished' ? record.content : record.type,
+      )
+      expect(contents).toEqual(['opened', 'theirs', 'theirs too'])
+      for (const store of [here, there]) await store.close()
+      await homes.clean()
+    })
+
     test('keeps a long session in the order of its records', async () => {
       await kind.clear(uri)
       const store = createStore({ home: await homes.make(), uri, warn: () => {} })
