@@ -1,10 +1,12 @@
 /** At a terminal a person is asked before a tool runs. */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { test as always, expect } from 'vitest'
 import { call, reply } from '../support/fakeModel.ts'
-import { atTerminal, type Terminal } from '../support/pty.ts'
+import { atTerminal, HAS_TERMINAL, type Terminal } from '../support/pty.ts'
 import { type SetUp, setUp } from './setUp.ts'
+
+const test = always.runIf(HAS_TERMINAL)
 
 function open(agent: SetUp, args: string[] = []): Terminal {
   return atTerminal(['-C', agent.dir, ...args, '-p', 'go'], { url: agent.model.url, home: agent.home })

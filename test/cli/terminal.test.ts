@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { apiError, call, reply, text } from '../support/fakeModel.ts'
-import { atTerminal } from '../support/pty.ts'
+import { atTerminal, HAS_TERMINAL } from '../support/pty.ts'
 import { type SetUp, setUp } from './setUp.ts'
 
 /** Clear, clipboard, link, title, C1, backspaces, carriage return, DEL, bidirectional override. */
@@ -117,7 +117,7 @@ test('the message of an error of the server', async () => {
   expect(end.stderr).toContain('bad ␛[2J')
 })
 
-test('on a terminal only our own colours and line moves come, and the words stay', async () => {
+test.runIf(HAS_TERMINAL)('on a terminal only our own colours and line moves come, and the words stay', async () => {
   const agent = await setUp((_, n) =>
     n === 0 ? reply([text(`words ${EVIL}`), call('bash', { command: `echo '${EVIL}'` })]) : `answer ${EVIL} end`,
   )

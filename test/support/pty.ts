@@ -1,7 +1,12 @@
 /** The agent at a terminal: `script` (of util-linux) puts a pty around it. */
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { onTestFinished } from 'vitest'
 import { agentEnv, CLI, type RunOptions } from './agent.ts'
+import { holdsKey } from './noKey.ts'
+
+/** Whether there is the program that the terminal is made with. */
+export const HAS_TERMINAL = process.platform === 'linux' && existsSync('/usr/bin/script')
 
 export interface Terminal {
   /** All that came so far, raw. */
@@ -38,7 +43,12 @@ export function atTerminal(args: string[], options: RunOptions): Terminal {
     output += chunk
     check()
   })
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const ended = new Promise<number | null>((resolve, reject) =>
+    child.once('close', (code) => {
+      if (holdsKey(output)) reject(new Error(`The key was printed: ${output}`))
+      else resolve(code)
+    }),
+  )
   return {
     seen: () => output,
     type: (text) => child.stdin.write(text),
