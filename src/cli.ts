@@ -43,6 +43,15 @@ function namesJson({ format }: CommonArgs): boolean {
   return format !== null && format !== 'text'
 }
 
+/** A reader that has seen enough, as `head` has, is no failure; a full disk is. */
 function print(text: string): Promise<number> {
-  return new Promise((resolve) => process.stdout.write(`${text}\n`, () => resolve(0)))
+  return new Promise((resolve) => {
+    process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') process.stderr.write(`agent: stdout cannot be written (${error.message}).\n`)
+      resolve(error.code === 'EPIPE' ? 0 : 1)
+    })
+    process.stdout.write(`${text}\n`, (error) => {
+      if (!error) resolve(0)
+    })
+  })
 }

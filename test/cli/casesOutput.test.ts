@@ -1,8 +1,9 @@
 /** What scripts read: one document or lines that end in a result, whatever happens beside it. */
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ended, resultOf, startAgent } from '../support/agent.ts'
+import { agentEnv, CLI, ended, resultOf, startAgent } from '../support/agent.ts'
 import { apiError, call, hang, raw, reply, type ScriptedReply } from '../support/fakeModel.ts'
 import { setUp } from './setUp.ts'
 
@@ -159,4 +160,23 @@ describe('stdin', () => {
     expect((await end).code).toBe(0)
     expect(model.requests[0]?.body.messages[0]?.content).toMatchObject([{ type: 'text', text: 'é日😀' }])
   })
+})
+
+describe('help and version', () => {
+  test.each(['--help', '--version'])(
+    '%s: a full disk is a line and exit 1, a reader that left is neither',
+    async (flag) => {
+      const { home } = await setUp([])
+      const shell = (line: string) => {
+        const { status, stderr } = spawnSync('bash', ['-c', line], { env: agentEnv({ home }), encoding: 'utf8' })
+        return [status, stderr]
+      }
+      const agent = `node ${CLI} ${flag}`
+      expect(shell(`${agent} > /dev/full`)).toEqual([
+        1,
+        expect.stringMatching(/^agent: stdout cannot be written .*\n$/),
+      ])
+      expect(shell(`set -o pipefail; ${agent} | true`)).toEqual([0, ''])
+    },
+  )
 })

@@ -25,7 +25,7 @@ export function previewOf(
   const where =
     path === undefined
       ? 'The rest could not be saved and is lost; run the call again with less output if you need it.'
-      : `The whole text is in ${path}: search it with grep, or read parts of it with read_file (offset, limit).`
+      : `The text is in ${path}: search it with grep, or read parts of it with read_file (offset, limit).`
   const words = [
     `[This result has ${size}; only its first ${shown.length} characters are shown. ${where}]`,
     shown,
