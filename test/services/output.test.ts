@@ -265,7 +265,7 @@ describe('text in a pipe', () => {
       [
         'error: The run reached its limit of 3 model calls.␛[2J',
         'note: The answer was cut at the model\'s output limit (max_tokens). `agent -c -p "go on"` asks for the rest.',
-        'note: 2 tool calls were refused for lack of permission (bash). --yes or an allow rule lets them run.',
+        'note: 2 tool calls were refused for lack of permission (bash). Each of them says in its result what would allow it.',
         `session ${ID}`,
         '',
       ].join('\n'),
