@@ -1,7 +1,7 @@
 /** `agent skills [--json]`: the skills of this directory, where they come from, and what is wrong with them. */
 import { relative, sep } from 'node:path'
-import { userHome } from '../run/directory.ts'
 import { createSink } from '../services/output/sink.ts'
+import { userHome } from '../services/paths.ts'
 import { isTrusted } from '../services/settings/trust.ts'
 import { findSkills, type Skill } from '../services/skills/index.ts'
 import { clip, padTo, printable, printableLine } from '../services/text.ts'

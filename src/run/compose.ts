@@ -1,11 +1,12 @@
 /** Puts a run together in its order: directory, settings, model, store, session, and then its parts. */
 import type { CommonArgs, RunArgs } from '../cli/args.ts'
 import type { Model } from '../services/model/index.ts'
+import { userHome } from '../services/paths.ts'
 import type { AskPerson, Observe, Result, StorePort } from '../services/ports.ts'
 import type { StepPort } from '../services/stepPorts.ts'
 import { StoreError } from '../services/store/index.ts'
 import { endAllGroups } from '../services/tools/bash.ts'
-import { userHome, workingDirectory } from './directory.ts'
+import { workingDirectory } from './directory.ts'
 import { withFaultyJournals } from './faults.ts'
 import { endLeftoversOf } from './leftovers.ts'
 import { type ModelSource, openModel } from './model.ts'

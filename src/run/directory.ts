@@ -1,23 +1,13 @@
 /** Directories as users name them: the agent's home, and where a run works. */
 import { realpath, stat } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { absolutePath } from '../services/paths.ts'
+import { absolutePath, userHome } from '../services/paths.ts'
 import type { Result } from '../services/ports.ts'
 
 /** The user's own folder of the agent (contract.md, 1). */
 export function agentHome(env: NodeJS.ProcessEnv): string {
   // A service manager or a container passes `~` on as it stands.
   return env.AGENT_HOME ? absolutePath(env.AGENT_HOME, '.') : join(userHome(), '.agent')
-}
-
-/** The user's home; the root where a user has none, as in a container under any number. */
-export function userHome(): string {
-  try {
-    return homedir()
-  } catch {
-    return '/'
-  }
 }
 
 /** @returns the working directory as a real path: what `-C` names, else the one the process stands in */

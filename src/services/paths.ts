@@ -9,12 +9,21 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 /** As many symlinks as Linux follows in one path. */
 const MAX_SYMLINKS = 40
 
+/** @returns the user's home; the root where a user has none, as in a container under any number */
+export function userHome(): string {
+  try {
+    return homedir()
+  } catch {
+    return '/'
+  }
+}
+
 /**
  * @param path relative to `cwd`, absolute, or beginning with `~/` (`~user` is a name like any other)
  * @returns the absolute path with `.` and `..` resolved by name, so that what is permitted is what is opened
  */
 export function absolutePath(path: string, cwd: string): string {
-  return resolve(cwd, path === '~' || path.startsWith('~/') ? homedir() + path.slice(1) : path)
+  return resolve(cwd, path === '~' || path.startsWith('~/') ? userHome() + path.slice(1) : path)
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Glob patterns: where they begin to look, and what they match there. */
-import { homedir } from 'node:os'
 import { resolve } from 'node:path'
+import { userHome } from '../../paths.ts'
 import type { Result } from '../../ports.ts'
 import { expandBraces } from './braces.ts'
 import { matchesSegment, parseSegment, type Segment } from './wildcard.ts'
@@ -33,7 +33,7 @@ export function placesOf(pattern: string, from: string): Result<Place[]> {
 }
 
 function placeOf(pattern: string, from: string): Result<Place> {
-  const start = pattern.startsWith('/') ? '/' : pattern.startsWith('~/') ? homedir() : from
+  const start = pattern.startsWith('/') ? '/' : pattern.startsWith('~/') ? userHome() : from
   const sources = (pattern.startsWith('~/') ? pattern.slice(2) : pattern).split('/')
   // A slash at the end means a directory: all that is in it.
   if (sources.length > 1 && sources.at(-1) === '') sources[sources.length - 1] = '**'
