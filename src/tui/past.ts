@@ -28,6 +28,8 @@ export function pastBlocks(
   return [(columns) => [colors.dim(clip(`… ${left} earlier messages`, columns))], ...blocks]
 }
 
+const SUMMARY = /^<conversation_summary>\n([\s\S]*)\n<\/conversation_summary>\n/
+
 function holds(message: Message | undefined, call: ToolUseBlock): boolean {
   return message?.content.some((block) => block.type === 'tool_use' && block.id === call.id) === true
 }
@@ -36,8 +38,9 @@ function blocksOf({ role, content }: Message, colors: Colors, renderers: () => R
   return content.flatMap((block): Block[] => {
     if (block.type === 'tool_use') return [callBlock(block, colors)]
     if (block.type !== 'text' || block.text.trim() === '') return []
-    if (role === 'user') return [promptBlock(block.text, colors)]
-    const text = printable(block.text)
+    const summary = SUMMARY.exec(block.text)?.[1]
+    if (role === 'user' && summary === undefined) return [promptBlock(block.text, colors)]
+    const text = printable(summary ?? block.text)
     let last: { columns: number; lines: string[] } | null = null
     const answer: Block = (columns) => {
       if (last?.columns === columns) return last.lines
@@ -49,7 +52,8 @@ function blocksOf({ role, content }: Message, colors: Colors, renderers: () => R
       last = { columns, lines }
       return lines
     }
-    return [answer, blank]
+    const title: Block = (columns) => [clip(colors.dim('~ summary of the earlier conversation'), columns + 20), '']
+    return [...(summary === undefined ? [] : [title]), answer, blank]
   })
 }
 

@@ -51,6 +51,7 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
   let drawn: string[] = []
   let at = 0
   let width = columns()
+  let height = rows()
   let kept: Block[] = []
   let lastLine = ''
 
@@ -84,15 +85,10 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
     }
     show(toTop(), drawn)
   }
-  const rewrite = (top: string): void => {
-    const room = Math.max(0, rows() - Math.max(1, frame.lines.length))
-    const again =
-      room === 0
-        ? []
-        : spaced(
-            kept.flatMap((block) => block(usable(width))),
-            null,
-          ).slice(-room)
+  /** @param blocks what may stand on the screen; what of it has no room there goes to the scrollback */
+  const rewrite = (top: string, blocks: Block[], most: number): void => {
+    const lines = blocks.flatMap((block) => block(usable(width)))
+    const again = most === 0 ? [] : spaced(lines, null).slice(-most)
     show(`${top}${again.map((line) => `${line}${TO_LINE_END}\r\n`).join('')}`, [])
   }
   return {
@@ -117,19 +113,36 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
       at = 0
     },
     resized() {
-      const before = width
+      const before = { width, height }
       width = columns()
-      if (width === before) return show(toTop(), [])
+      height = rows()
+      if (width === before.width) return show(toTop(), [])
       // The terminal may have broken the lines anew. So the screen is written again, from its top or from where our
-      // first line may stand by now; what is above it, in the scrollback, stays as it is.
-      const ours = kept.flatMap((block) => block(usable(before))).concat(drawn.slice(0, at + 1))
+      // first line may stand by now; what is above it, in the scrollback, stays as it is. Nothing that was on the
+      // screen may be lost, so rather some lines stand in the scrollback twice.
+      const old = kept.map((block) => block(usable(before.width)))
+      const ours = old.flat().concat(drawn.slice(0, at + 1))
       const reflowed = ours.reduce((sum, line) => sum + Math.max(1, Math.ceil(plainLength(line) / width)), 0)
-      const top = reflowed >= rows() ? '\x1b[H' : `\r${reflowed > 1 ? `\x1b[${reflowed - 1}A` : ''}`
-      rewrite(top)
+      const top = reflowed >= height ? '\x1b[H' : `\r${reflowed > 1 ? `\x1b[${reflowed - 1}A` : ''}`
+      let from = kept.length
+      while (from > 0 && spaced(old.slice(from).flat(), null).length <= Math.max(height, before.height)) from -= 1
+      rewrite(top, kept.slice(from), Number.POSITIVE_INFINITY)
     },
-    redraw: () => rewrite('\x1b[H'),
+    redraw: () => rewrite('\x1b[H', kept, Math.max(0, rows() - Math.max(1, frame.lines.length))),
   }
 }
+
+/** A frame higher than the terminal keeps its end, and the cursor's row. */
+function within({ lines, cursor }: Frame, rows: number): Frame {
+  const room = Math.max(1, rows - 1)
+  if (lines.length <= room) return { lines: lines.length === 0 ? [''] : lines, cursor }
+  const from = Math.min(lines.length - room, cursor.row)
+  return {
+    lines: lines.slice(from, from + room),
+    cursor: { row: cursor.row - from, column: cursor.column },
+  }
+}
+
 /** @returns the lines with one blank line where there would be several: each block has those around it that it wants */
 function spaced(lines: string[], before: string | null): string[] {
   return lines.filter((line, i) => line !== '' || (i === 0 ? before : lines[i - 1]) !== '')
@@ -142,15 +155,4 @@ function usable(columns: number): number {
 
 function plainLength(line: string): number {
   return line.replace(/\x1b\[[\d;]*m/g, '').length
-}
-
-/** A frame higher than the terminal keeps its end, and the cursor's row. */
-function within({ lines, cursor }: Frame, rows: number): Frame {
-  const room = Math.max(1, rows - 1)
-  if (lines.length <= room) return { lines: lines.length === 0 ? [''] : lines, cursor }
-  const from = Math.min(lines.length - room, cursor.row)
-  return {
-    lines: lines.slice(from, from + room),
-    cursor: { row: cursor.row - from, column: cursor.column },
-  }
 }

@@ -62,7 +62,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
   const answered = (blocks: Block[]): void => {
     if (blocks.length === 0) return
     // A blank line before an answer, as between its blocks.
-    print(...(answer.received() !== '' && !afterAnswer ? [blank] : []), ...blocks)
+    print(...(afterAnswer ? [] : [blank]), ...blocks)
     afterAnswer = true
   }
   const endAnswer = (): void => {
