@@ -21,6 +21,7 @@ import {
 import { type Ended, ended, resultOf, startAgent } from '../support/agent.ts'
 import { apiError, type CapturedRequest, call, hang, reply, type ScriptedReply } from '../support/fakeModel.ts'
 import { asksForSummary, input } from './compactionSupport.ts'
+import { kindOf, writeNotes } from './memorySupport.ts'
 import { type SetUp, setUp } from './setUp.ts'
 
 const CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
@@ -50,6 +51,12 @@ const compacting: Scenario = {
   name: 'a compaction',
   steps: [{ calls: [effect('a')], options: input(50_000) }, { calls: [effect('b')] }],
   settings: { compaction: { input_tokens: 20_000 } },
+}
+
+const remembering: Scenario = {
+  name: 'memory',
+  steps: [{ calls: [effect('a')] }],
+  settings: { memory: { enabled: true } },
 }
 
 interface Moment {
@@ -110,6 +117,8 @@ const BEGUN: Array<[string, () => Moment]> = [
   ['while the conversation is summarised', () => at(compacting, asksForSummary)],
   ['while a subagent waits for its model', () => at(delegating('true'), isTopic('SUB', 1))],
   ["in a subagent's tool", () => after(delegating(LONG), 'u', 'a')],
+  ['while memories are chosen', () => at(remembering, (request) => kindOf(request) === 'recall')],
+  ['while memories are made', () => at(remembering, (request) => kindOf(request) === 'extract')],
   ["in a subagent's tool that ignores SIGTERM", () => after(delegating(STUBBORN), 'u', 'a')],
 ]
 
@@ -136,7 +145,8 @@ interface Stopped {
 async function stopAt({ scenario, instead, when }: Moment, signal: Signal): Promise<Stopped> {
   const marker = `marker-${randomUUID()}`
   const own = JSON.parse(JSON.stringify(scenario).replaceAll('MARKER', marker)) as Scenario
-  const usual = brain(own)
+  const main = brain(own)
+  const usual = (request: CapturedRequest): ScriptedReply => (kindOf(request) === 'main' ? main(request) : '[]')
   const marking = (given: ScriptedReply): ScriptedReply =>
     JSON.parse(JSON.stringify(given).replaceAll('MARKER', marker)) as ScriptedReply
   let stopped = false
@@ -145,6 +155,8 @@ async function stopAt({ scenario, instead, when }: Moment, signal: Signal): Prom
     return other == null ? usual(request) : marking(other)
   })
   furnish(place.home, own)
+  if (own.settings && 'memory' in own.settings)
+    writeNotes(place.dir, [{ name: 'work', description: 'the work', body: 'x' }])
   const child = startAgent(['-C', place.dir, '--yes', '-p', PROMPT], {
     url: place.model.url,
     home: place.home,
@@ -164,7 +176,7 @@ async function expectToGoOn({ model, dir, home, run }: SetUp): Promise<void> {
   const first = model.requests.length
   const end = await run(['--yes', '--continue', '-p', NEW_PROMPT])
   expect([end.code, resultOf(end).result, model.problems]).toEqual([0, ALL_DONE, []])
-  const requests = model.requests.slice(first)
+  const requests = model.requests.slice(first).filter((request) => kindOf(request) === 'main')
   expectTrueStory(entries, requests, dir)
   expectAllAnswered(entries, requests)
   expectPromptOnce(requests[0], PROMPT)
