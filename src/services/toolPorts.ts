@@ -65,7 +65,7 @@ export interface ToolEnv {
   approved?: ReadonlyMap<string, string>
 }
 
-/** How a call may disturb others: calls that share a `key` run one after the other in call order; no key, no wait. */
+/** How a call may disturb others: calls that share a `key` run in call order; one without comes after writes before it. */
 export interface CallPlan {
   key: string | null
 }

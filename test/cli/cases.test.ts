@@ -153,3 +153,36 @@ describe('an answer without a word', () => {
     ])
   })
 })
+
+describe('calls of one reply', () => {
+  const big = call('write_file', { path: 'big', content: 'x'.repeat(20_000_000) })
+
+  test('a command and a search see what the writes before them wrote, whole', async () => {
+    const { model, run } = await setUp([
+      reply([big, call('bash', { command: 'wc -c < big; ls -A' }), call('glob', { pattern: '**/*' })]),
+      'done',
+    ])
+    expect((await run(['--yes', '-p', 'x'])).code).toBe(0)
+    const results = model.requests[1]?.body.messages.at(-1)?.content
+    expect(results?.slice(1).map(({ content }) => content)).toEqual(['20000000\nbig', 'big'])
+  })
+
+  test('a search before a write does not see it half done', async () => {
+    const { model, run } = await setUp([reply([call('glob', { pattern: '**/*' }), big]), 'done'])
+    expect((await run(['--yes', '-p', 'x'])).code).toBe(0)
+    const [search] = model.requests[1]?.body.messages.at(-1)?.content ?? []
+    expect(String(search?.content)).toContain('No file matches')
+  })
+
+  test('a write does not wait for a command before it', async () => {
+    const { model, run } = await setUp([
+      reply([
+        call('bash', { command: 'until [ -e made ]; do sleep 0.05; done; echo seen', timeout: 20_000 }),
+        call('write_file', { path: 'made', content: 'x' }),
+      ]),
+      'done',
+    ])
+    expect((await run(['--yes', '-p', 'x'])).code).toBe(0)
+    expect(model.requests[1]?.body.messages.at(-1)?.content[0]).toMatchObject({ content: 'seen' })
+  })
+})

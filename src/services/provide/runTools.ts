@@ -1,6 +1,6 @@
 /**
- * The `runTools` service: the open calls of one reply. Calls run side by side; those that could disturb each other
- * (the same key) run in call order. A start is on disk before the tool runs, a result before anyone sees it.
+ * The `runTools` service: the open calls of one reply. Calls run side by side; where one could see another half done,
+ * they run in call order. A start is on disk before the tool runs, a result before anyone sees it.
  */
 import type { ToolFinishedRecord } from '../../machines/journal.ts'
 import type { ToolResultBlock, ToolUseBlock } from '../../machines/messages.ts'
@@ -14,12 +14,14 @@ type Finished = Omit<ToolFinishedRecord, 'type' | 'id' | 'ms'>
 /** Runs the calls to their results. Where a bug of ours stops one of them, the others are ended before it is told. */
 export async function runTools(deps: RunDeps, input: ToolsInput, signal: AbortSignal): Promise<ToolsOutcome> {
   const checked = await Promise.all(input.calls.map((call) => deps.tools.check(call, deps.session.cwd)))
-  const lanes = new Map<string, Promise<unknown>>()
   const ending = new AbortController()
   const either = AbortSignal.any([signal, ending.signal])
-  const runs = input.calls.map((call, i) => {
+  const runs: Array<Promise<ToolResultBlock>> = []
+  input.calls.forEach((call, i) => {
     const ready = checked[i] as CheckedCall
-    return runInLane(lanes, ready, () => runCall(deps, input, call, ready, either))
+    const before = runs.filter((_, k) => comesAfter(ready, checked[k] as CheckedCall))
+    const run = () => runCall(deps, input, call, ready, either)
+    runs.push(before.length === 0 ? run() : Promise.allSettled(before).then(run))
   })
   const results = await Promise.all(runs).catch(async (error: unknown) => {
     // Nothing may run on, or be recorded, behind the end of the turn.
@@ -32,15 +34,17 @@ export async function runTools(deps: RunDeps, input: ToolsInput, signal: AbortSi
   return { kind: 'ran' }
 }
 
-function runInLane<T>(lanes: Map<string, Promise<unknown>>, checked: CheckedCall, run: () => Promise<T>): Promise<T> {
-  const key = checked.kind === 'ready' ? checked.plan.key : null
-  if (key === null) return run()
-  const turn = (lanes.get(key) ?? Promise.resolve()).then(run)
-  lanes.set(
-    key,
-    turn.catch(() => undefined),
-  )
-  return turn
+/**
+ * Calls about one file keep their order. What looks at files it does not name (a command, a search, a subagent) comes
+ * after the writes before it: a model that writes a test and runs it in one reply means the new one. Commands hold up
+ * nothing, since they may take minutes.
+ */
+function comesAfter(later: CheckedCall, earlier: CheckedCall): boolean {
+  if (later.kind !== 'ready' || earlier.kind !== 'ready') return false
+  const [key, before] = [later.plan.key, earlier.plan.key]
+  if (key !== null && key === before) return true
+  if (earlier.effect.kind === 'write') return key === null
+  return before === null && earlier.effect.kind === 'read' && later.effect.kind === 'write'
 }
 
 async function runCall(
