@@ -15,6 +15,9 @@ export type ModelSource = { kind: 'server' } | { kind: 'given'; model: Model }
 
 const REPLAY = 'replay:'
 
+/** Variables that hold a time, and the least that makes sense. */
+const TIMES = { AGENT_STREAM_IDLE_MS: 1, AGENT_RETRY_MS: 0, AGENT_SIDE_CALL_MS: 1 }
+
 /** @param warn told of what differs from a recording that is played */
 export function openModel(
   source: ModelSource,
@@ -41,11 +44,23 @@ function modelOf(
 
 /** @returns the model of the server that the environment and the settings name, or what is wrong with key or address */
 export function openServer(settings: Settings): Result<Model> {
+  const wrong = wrongTime(process.env)
+  if (wrong !== null) return { ok: false, message: wrong }
   const key = credentials(process.env)
   if (!key.ok) return key
   const baseUrl = checkBaseUrl(settings.base_url ?? undefined)
   if (!baseUrl.ok) return baseUrl
   return { ok: true, value: createModel({ baseUrl: baseUrl.value, ...key.value }) }
+}
+
+/** A time that is not understood would be a default nobody knows of. @returns a sentence, null where all are right */
+function wrongTime(env: NodeJS.ProcessEnv): string | null {
+  for (const [name, least] of Object.entries(TIMES)) {
+    const text = env[name]?.trim() ?? ''
+    if (text !== '' && !(/^\d{1,9}$/.test(text) && Number(text) >= least))
+      return `${name} is a whole number of milliseconds from ${least} on, not ${JSON.stringify(text)}.`
+  }
+  return null
 }
 
 function openReplay(file: string, warn: (message: string) => void): Result<Model> {

@@ -21,6 +21,20 @@ describe('before the run', () => {
     expect(model.requests).toEqual([])
   })
 
+  test.each([
+    ['AGENT_STREAM_IDLE_MS', '90s'],
+    ['AGENT_STREAM_IDLE_MS', '0'],
+    ['AGENT_RETRY_MS', '-1'],
+    ['AGENT_SIDE_CALL_MS', '1.5'],
+  ])('%s=%s is named, not passed over', async (name, value) => {
+    const { model, run } = await setUp(['never'])
+    const end = await run(['-p', 'x'], { env: { [name]: value } })
+    expect([end.code, end.stderr.includes(name), end.stderr.includes(value)]).toEqual([2, true, true])
+    expect(model.requests).toEqual([])
+    const without = await run(['-p', 'x'], { env: { [name]: ' ' } })
+    expect(without.code).toBe(0)
+  })
+
   test('AGENT_HOME=~/x, as a service file passes it on, is below the home directory', async () => {
     const { home, dir, bare } = await setUp(['fine'])
     const end = await bare(['-p', 'x'], { cwd: dir, env: { AGENT_HOME: '~/kept' } })
