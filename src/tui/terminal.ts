@@ -102,7 +102,7 @@ export function openTerminal({ stdin, stdout, onInput, onResize, onClosed }: Ter
  */
 const GUARD = `read -r word
 [ "$word" = done ] && exit
-printf '${LEAVE.replaceAll('\x1b', '\\033')}' >&3
+printf '${LEAVE.replaceAll('\x1b', '\\033')}\\033[J' >&3
 sleep 0.1
 case "$(stty -a <&3)" in *-isig*) stty brkint icrnl ixon echo icanon iexten isig <&3 ;; esac
 printf '\\r\\n' >&3`

@@ -1,5 +1,6 @@
 /** A terminal that a test can look at: the agent in a window of tmux, with a server of its own. */
 import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { onTestFinished } from 'vitest'
@@ -15,6 +16,8 @@ export interface Size {
 export interface Screen {
   /** Types text as it is. */
   type(text: string): Promise<void>
+  /** Pastes text, as the terminal does where the program knows pastes. */
+  paste(text: string): Promise<void>
   /** Presses keys by tmux's names: `Enter`, `Escape`, `C-c`, `Up`. */
   press(...keys: string[]): Promise<void>
   /** What stands on the screen, without colours. */
@@ -37,6 +40,10 @@ export interface Screen {
 export interface ScreenOptions extends RunOptions, Size {
   /** Arguments of the agent. */
   args?: string[]
+  /** A script around the agent, with what it does afterwards; by default an interactive shell runs the agent itself. */
+  through?: { shell: string; after: string }
+  /** What TERM says; by default a terminal that can what it should. */
+  terminal?: string
 }
 
 const PATIENCE_MS = 20_000
@@ -60,7 +67,16 @@ export async function openScreen(options: ScreenOptions): Promise<Screen> {
   const variables = Object.entries({ ...agentEnv(options), PS1: '$ ', HISTFILE: '/dev/null' }).flatMap(
     ([name, value]) => (value === undefined ? [] : [`${name}=${value}`]),
   )
-  const shell = ['env', '-i', ...variables, 'TERM=screen', 'bash', '--norc', '--noprofile', '-i']
+  const shell = [
+    'env',
+    '-i',
+    ...variables,
+    `TERM=${options.terminal ?? 'screen'}`,
+    'bash',
+    '--norc',
+    '--noprofile',
+    '-i',
+  ]
   const size = ['-x', String(options.columns), '-y', String(options.rows)]
   const start = ['new-session', '-d', ...size, '-c', options.cwd ?? options.home, ...shell]
   await tmux(...start, ';', 'set', '-g', 'escape-time', '5', ';', 'set', '-g', 'history-limit', '20000')
@@ -87,10 +103,15 @@ export async function openScreen(options: ScreenOptions): Promise<Screen> {
   }
   await wait('$', false)
   const words = [process.execPath, CLI, ...(options.args ?? [])].map((word) => `'${word}'`).join(' ')
-  await type(`clear; ${words}`)
+  const { through } = options
+  if (through !== undefined) writeFileSync(join(directory, 'script'), `${words}\n${through.after}\n`)
+  await type(`clear; ${through === undefined ? words : `${through.shell} ${join(directory, 'script')}`}`)
   await press('Enter')
   return {
     type,
+    async paste(text) {
+      await tmux('set-buffer', '--', text, ';', 'paste-buffer', '-p')
+    },
     press,
     shown,
     all: async () => trimmed(await tmux('capture-pane', '-p', '-J', '-S', '-')),
@@ -110,8 +131,9 @@ export async function openScreen(options: ScreenOptions): Promise<Screen> {
   }
 }
 
-async function childrenOf(pid: string): Promise<number[]> {
-  const { stdout } = await run('ps', ['-o', 'pid=', '--ppid', pid]).catch(() => ({ stdout: '' }))
+/** @returns the process ids of the children of a process */
+export async function childrenOf(pid: string | number): Promise<number[]> {
+  const { stdout } = await run('ps', ['-o', 'pid=', '--ppid', String(pid)]).catch(() => ({ stdout: '' }))
   return stdout
     .trim()
     .split('\n')
