@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ended, resultOf, startAgent } from '../support/agent.ts'
-import { call, callWithJson, raw, reply, thinking } from '../support/fakeModel.ts'
+import { apiError, call, callWithJson, raw, reply, thinking } from '../support/fakeModel.ts'
 import { setUp } from './setUp.ts'
 
 describe('before the run', () => {
@@ -198,5 +198,30 @@ describe('calls of one reply', () => {
     ])
     expect((await run(['--yes', '-p', 'x'])).code).toBe(0)
     expect(model.requests[1]?.body.messages.at(-1)?.content[0]).toMatchObject({ content: 'seen' })
+  })
+})
+
+describe('an image that the API refuses', () => {
+  /** A PNG whose data was cut. */
+  const CUT = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk', 'base64')
+  const refused = apiError(400, 'invalid_request_error', 'messages.0.content.1: Could not process image')
+
+  test('in a result: the run goes on without it', async () => {
+    const { model, dir, run } = await setUp(({ raw: sent }, n) => {
+      if (n === 0) return reply([call('read_file', { path: 'cut.png' })])
+      return sent.includes('"image/png"') ? refused : 'fine'
+    })
+    writeFileSync(join(dir, 'cut.png'), CUT)
+    expect(resultOf(await run(['-p', 'look at it']))).toMatchObject({ is_error: false, result: 'fine' })
+    expect(resultOf(await run(['-c', '-p', 'again']))).toMatchObject({ is_error: false, result: 'fine' })
+    expect(model.problems).toEqual([])
+  })
+
+  test('in the prompt: the session is not stuck with it', async () => {
+    const { model, dir, run } = await setUp(({ raw: sent }) => (sent.includes('"image/png"') ? refused : 'fine'))
+    writeFileSync(join(dir, 'cut.png'), CUT)
+    await run(['-p', 'look at @cut.png'])
+    expect(resultOf(await run(['-c', '-p', 'without it']))).toMatchObject({ is_error: false, result: 'fine' })
+    expect(model.problems).toEqual([])
   })
 })

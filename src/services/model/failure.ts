@@ -75,6 +75,9 @@ const TOO_LONG = [
   /too many (input |prompt )?tokens/,
 ]
 
+/** Damaged, or too large beside others: the API allows fewer pixels where a request has many images. */
+const NO_IMAGE = /(could not|unable to) process (the |input )?image|image dimensions exceed|image exceeds/i
+
 /** @returns true where the words of a refused request mean that its input is too long for the model. */
 export function saysTooLong(message: string): boolean {
   const words = message.toLowerCase()
@@ -135,6 +138,9 @@ function refusalFailure(refusal: Refusal, subject: Subject): Failure {
   const said = `${status}${refusal.type === null ? '' : ` ${refusal.type}`}: ${refusal.message}`
   if (status === 413 || (status === 400 && saysTooLong(refusal.message)))
     return { kind: 'too_long', status, message: `The request is too long for the model (${said})` }
+  // An image that is refused once is refused for ever. What shortens a conversation takes its images out.
+  if (status === 400 && NO_IMAGE.test(refusal.message))
+    return { kind: 'too_long', status, message: `The API does not take an image of the conversation (${said})` }
   const passing = status === 408 || status === 409 || status === 429 || status >= 500
   if (passing && refusal.headers?.get('x-should-retry') !== 'false') {
     const waitMs = retryAfter(refusal.headers, Date.now())
