@@ -1,5 +1,6 @@
 /** The page by keyboard. */
 import { find, h } from './dom.ts'
+import { openSearch } from './search.ts'
 import { rowsOf, type Store, TABS } from './state.ts'
 
 const KEYS: Array<[string, string]> = [
@@ -24,29 +25,46 @@ export function listenForKeys(store: Store): void {
   find('#help dl').append(...KEYS.flatMap(([key, what]) => [h('dt', '', key), h('dd', '', what)]))
   find('#open-help').addEventListener('click', () => help.showModal())
   find('#position').addEventListener('click', () => openGo(store, go))
-  go.addEventListener('close', () => {
-    const { value } = find<HTMLInputElement>('#go input')
-    if (go.returnValue !== 'cancel' && /^\d+$/.test(value)) store.go(Number(value))
+  find('form', go).addEventListener('submit', (event) => {
+    event.preventDefault()
+    const { value } = find<HTMLInputElement>('input', go)
+    shut(go)
+    if (/^\d+$/.test(value)) store.go(Number(value))
   })
   addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || help.open || go.open) return
-    if (event.key === 'Escape') return closeAll(store)
-    const isTyping = event.target instanceof HTMLInputElement
-    if (isTyping || !act(event, store, { help, go })) return
-    event.preventDefault()
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const dialog = [help, go].find(({ open }) => open)
+    if (event.key === 'Escape') {
+      // At once: by itself it closes a little later, and the next key would be lost.
+      event.preventDefault()
+      if (dialog === undefined) closeAll(store)
+      else shut(dialog)
+    } else if (dialog === undefined && !(event.target instanceof HTMLInputElement)) {
+      if (act(event, store, { help, go })) event.preventDefault()
+    }
   })
+}
+
+/** The focus leaves at once too, not with the next frame: else the next key would be typed into a field out of sight. */
+function shut(dialog: HTMLDialogElement): void {
+  dialog.close()
+  blur()
+}
+
+function blur(): void {
+  if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
 }
 
 function openGo({ state }: Store, go: HTMLDialogElement): void {
   const input = find<HTMLInputElement>('input', go)
   input.value = String(state.n)
-  go.returnValue = 'cancel'
   go.showModal()
   input.select()
 }
 
 function closeAll(store: Store): void {
   document.body.classList.remove('large')
+  if (store.state.searching) blur()
   store.change({ searching: false })
 }
 
@@ -75,7 +93,7 @@ function act(event: KeyboardEvent, store: Store, { help, go }: Record<'help' | '
       openGo(store, go)
       return true
     case '/':
-      store.change({ searching: true })
+      openSearch(store)
       return true
     case 'm':
       store.change(state.base === state.n ? { base: null } : { base: state.n, tab: state.tab })

@@ -38,8 +38,8 @@ async function begin(): Promise<void> {
   show(store, new Chart(chart))
   keepUp(store)
   listenForKeys(store)
-  // All of them belong to what is shown first.
-  store.change({ index: new Map(store.state.index) })
+  store.listen((state) => remember(state))
+  store.begin()
   await Promise.all(lanes.map(({ session_id }) => takeIndex(store, session_id)))
   const n = Number(wanted.get('n'))
   const session = wanted.get('s') ?? root
@@ -47,7 +47,6 @@ async function begin(): Promise<void> {
     store.change({ follow: false })
     store.go(n, session)
   }
-  store.listen((state) => remember(state))
 }
 
 /** Every view is told of every change, and looks whether it concerns it. */

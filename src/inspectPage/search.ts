@@ -4,8 +4,24 @@ import { button, find, h } from './dom.ts'
 import { many } from './format.ts'
 import type { State, Store } from './state.ts'
 
+/** At once, not with the next frame: what is typed next belongs there. */
+export function openSearch(store: Store): void {
+  store.change({ searching: true, ...(document.body.dataset.tab !== 'steps' && isNarrow() && { tab: 'steps' }) })
+  showSearch(true)
+  find<HTMLInputElement>('#search input').select()
+}
+
+function showSearch(isOpen: boolean): void {
+  find('#search').hidden = !isOpen
+  find('#steps').hidden = isOpen
+}
+
+/** Where one thing is in sight at a time, search takes the place of the steps. */
+function isNarrow(): boolean {
+  return matchMedia('(max-width: 899px)').matches
+}
+
 export class Search {
-  readonly #panel = find('#search')
   readonly #input = find<HTMLInputElement>('#search input')
   readonly #found = find('#found')
   readonly #hits = find('#hits')
@@ -21,16 +37,12 @@ export class Search {
       this.#hits.querySelector('button')?.focus()
     })
     find('#search form button').addEventListener('click', () => store.change({ searching: false }))
-    find('#open-search').addEventListener('click', () => store.change({ searching: true }))
+    find('#open-search').addEventListener('click', () => openSearch(store))
     this.#hits.addEventListener('keydown', (event) => this.#move(event))
   }
 
   render({ searching, n }: State, changed: ReadonlySet<keyof State>): void {
-    if (changed.has('searching')) {
-      this.#panel.hidden = !searching
-      find('#steps').hidden = searching
-      if (searching) this.#input.select()
-    }
+    if (changed.has('searching')) showSearch(searching)
     if (searching && (changed.has('veil') || changed.has('session') || changed.has('index'))) void this.#ask()
     for (const hit of this.#hits.children)
       hit.classList.toggle('selected', (hit as HTMLElement).dataset.n === String(n))

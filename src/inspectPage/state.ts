@@ -40,6 +40,12 @@ export class Store {
     this.#listeners.push(listener)
   }
 
+  /** Tells the views of everything, for the first time. */
+  begin(): void {
+    this.#changed = new Set(Object.keys(this.state) as Array<keyof State>)
+    requestAnimationFrame(() => this.#tell())
+  }
+
   change(change: Change): void {
     for (const key of Object.keys(change) as Array<keyof State>) {
       if (change[key] === this.state[key]) continue
