@@ -20,8 +20,8 @@ const growing = values.growing === true
 const LOOK_EACH = Math.max(1, Math.floor(rounds / 120))
 /** What may be added: the bound of the issue, and what one more kept page costs. */
 const GROWTH = 1.2
-/** Bytes in memory for a byte of a request: a message is a handful of objects around its text. */
-const OF_CONVERSATION = 3
+/** Bytes in memory for a byte of a request: its text once; the objects around it count as ours. */
+const OF_CONVERSATION = 1
 
 const place = mkdtempSync(join(tmpdir(), 'stepwright-soak-'))
 try {
