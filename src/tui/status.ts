@@ -42,20 +42,18 @@ export function statusLine(figures: Figures, columns: number, now: number, color
   const { activity, model, used, budget, cost, branch, session_id } = figures
   const [doing, paint] = wordsOf(activity, now, colors)
   const share = budget > 0 ? ` (${Math.min(999, Math.round((100 * used) / budget))}%)` : ''
-  const rest = [
-    printableLine(model),
-    `${tokens(used)}/${tokens(budget)}${share}`,
-    ...(cost === null ? [] : [`$${cost.toFixed(cost < 1 ? 4 : 2)}`]),
-    ...(branch === null ? [] : [clip(printableLine(branch), 24)]),
-    session_id.slice(0, 8),
+  /** With how much each matters: what matters least goes first where there is no room. */
+  const parts: Array<[text: string, weight: number]> = [
+    [printableLine(model), 1],
+    [`${tokens(used)}/${tokens(budget)}${share}`, 5],
+    [cost === null ? '' : `$${cost.toFixed(cost < 1 ? 4 : 2)}`, 4],
+    [branch === null ? '' : clip(printableLine(branch), 24), 2],
+    [session_id.slice(0, 8), 3],
   ]
-  // What matters least goes first where there is no room.
-  let shown = rest.join(' · ')
-  for (const drop of [0, 3, 2, 1]) {
-    if (displayWidth(doing) + displayWidth(shown) + 3 <= columns) break
-    rest[drop] = ''
-    shown = rest.filter((part) => part !== '').join(' · ')
-  }
+  const shownFrom = (weight: number): string =>
+    parts.flatMap(([text, own]) => (text !== '' && own >= weight ? [text] : [])).join(' · ')
+  const fitting = [1, 2, 3, 4].find((weight) => displayWidth(doing) + displayWidth(shownFrom(weight)) + 3 <= columns)
+  const shown = shownFrom(fitting ?? 5)
   const left = clip(doing, columns)
   const room = columns - displayWidth(left) - 3
   return room < 8 ? paint(left) : `${paint(left)}${colors.dim(` · ${clip(shown, room)}`)}`

@@ -69,7 +69,7 @@ export function wrap(line: string, columns: number, indent = ''): string[] {
   for (const piece of pieces(line)) {
     if (piece.width === 0 && piece.text.startsWith('\x1b')) {
       row += piece.text
-      colours = /^\x1b\[0?m$/.test(piece.text) ? [] : [...colours, piece.text].slice(-12)
+      colours = afterCode(colours, piece.text)
       continue
     }
     const isSpace = /^ +$/.test(piece.text)
@@ -104,6 +104,25 @@ export function wrap(line: string, columns: number, indent = ''): string[] {
   }
   if (row !== '' || rows.length === 0) rows.push(close(row, colours))
   return rows
+}
+
+/** What each code that ends something ends: 39 the colours, 22 bold and dim, and so on. */
+const ENDS: Record<string, RegExp> = {
+  22: /^[12]$/,
+  23: /^3$/,
+  24: /^4$/,
+  27: /^7$/,
+  29: /^9$/,
+  39: /^(?:3[0-8]|9[0-7])/,
+  49: /^(?:4[0-8]|10[0-7])/,
+}
+
+/** @returns the sequences that are on after one more */
+function afterCode(colours: string[], sequence: string): string[] {
+  const code = sequence.slice(2, -1)
+  if (code === '' || code === '0') return []
+  const ends = ENDS[code]
+  return ends === undefined ? [...colours, sequence] : colours.filter((one) => !ends.test(one.slice(2, -1)))
 }
 
 function close(row: string, colours: string[]): string {

@@ -320,6 +320,64 @@ describe('A compaction', () => {
   })
 })
 
+describe('A summary that a person asks for', () => {
+  const asked = (focus: string | null): JournalRecord => ({
+    type: 'resumed',
+    cwd: '/d',
+    limits: LIMITS,
+    compact: { focus },
+  })
+  const before = folded(prompt('Do it.'), reply([text('Done.')]), ended)
+
+  it('is a turn whose one purpose it is, due at once, with what it is to be about', () => {
+    const c = step(before, asked('the files'))
+    expect(c.turn).toEqual({
+      ...EMPTY.turn,
+      status: 'open',
+      limits: LIMITS,
+      isCompaction: true,
+      compaction: { ...EMPTY.turn.compaction, due: { trigger: 'tool', focus: 'the files' } },
+    })
+  })
+
+  it('leaves the summary alone, and the turn is answered with it: the old request is not asked again', () => {
+    const c = step(step(before, asked(null)), compacted({ trigger: 'tool' }))
+    expect([c.messages, c.pending, c.request, c.turn.status]).toEqual([
+      [user(summaryMessage('SUM', '.task_outputs/transcripts/s-1.jsonl', 'new'))],
+      [],
+      [],
+      'answered',
+    ])
+    const next = fold([ended, prompt('And now?')], c)
+    expect(requestMessages(next)).toEqual([
+      user(summaryMessage('SUM', '.task_outputs/transcripts/s-1.jsonl', 'new'), text('And now?')),
+    ])
+  })
+
+  it('keeps words that wait for an answer, and calls that were left open', () => {
+    const left = folded(prompt('Do it.'), reply([call('1')]), started('1'))
+    const c = step(step(left, asked(null)), compacted({ trigger: 'tool' }))
+    expect([c.round, c.pending]).toEqual([[], []])
+    const waiting = folded(prompt('Do it.'), reply([text('Done.')]), ended, prompt('More.'))
+    expect(fold([asked(null), compacted({ trigger: 'tool' })], waiting).pending).toEqual([text('More.')])
+  })
+
+  it('that fails is said, and the conversation stays', () => {
+    const failed: JournalRecord = {
+      type: 'compactionFailed',
+      trigger: 'tool',
+      message: 'No summary.',
+      usage: NO_USAGE,
+      ms: 1,
+    }
+    const c = step(step(before, asked(null)), failed)
+    expect([c.messages, c.turn.failure]).toEqual([
+      before.messages,
+      { subtype: 'error_during_execution', message: 'No summary.' },
+    ])
+  })
+})
+
 describe('A turn', () => {
   it('that was answered but not closed keeps its answer when it is carried on', () => {
     const c = folded(prompt('P'), reply([text('A')]), { type: 'resumed', cwd: '/d', limits: LIMITS })
