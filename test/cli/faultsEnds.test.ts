@@ -9,7 +9,7 @@ import { type SetUp, setUp } from './setUp.ts'
 
 const ONE: Scenario = { name: 'one', steps: [{ calls: [effect('a')] }] }
 /** Between the result line and the end of the process, in milliseconds, on a busy machine. */
-const LATE_MS = 2000
+const LATE_MS = 4000
 
 interface Line {
   type: string

@@ -28,7 +28,7 @@ const CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 type Signal = keyof typeof CODES
 
 /** What the end may take after a signal, in milliseconds, on a machine that has other things to do. */
-const PATIENCE_MS = 5000
+const PATIENCE_MS = 8000
 
 const LONG = 'exec -a MARKER sleep 300'
 /** Does not go at SIGTERM, has a child in the background and one that has left its group. */

