@@ -104,7 +104,10 @@ async function serving(run, directory, port, uri, gently) {
     },
   }
   // Not left behind, whatever ends this process in order.
-  process.once('exit', () => child?.kill('SIGKILL'))
+  process.once('exit', () => {
+    child?.kill('SIGKILL')
+    rmSync(directory, { recursive: true, force: true, maxRetries: 3 })
+  })
   await server.start()
   return server
 }
