@@ -13,7 +13,7 @@ import { type Composed, compose } from './compose.ts'
 import { agentHome } from './directory.ts'
 import { limitsOf } from './parts.ts'
 import type { Stopping } from './signals.ts'
-import { startTurn, type Turn } from './turn.ts'
+import { prepareTurn, type Turn } from './turn.ts'
 
 const MOST_PRINTED = 4 * 1024 * 1024
 
@@ -26,6 +26,7 @@ export function createDesk(common: CommonArgs, args: RunArgs, stopping: Stopping
   })
   return {
     first: args.session,
+    isStepping: args.step,
     home,
     version: __VERSION__,
     open: (choice, model, eyes) => openAt(common, { ...args, session: choice, model: model ?? args.model }, eyes),
@@ -105,14 +106,14 @@ function sessionOf(run: Composed, args: RunArgs, recorder: Recorder): OpenSessio
     spent: run.spent,
     branch,
     async turn(begin) {
-      const started = startTurn({ deps, recorder, before: conversation, begin, taken: await taken() })
-      turn = started
-      const ended = started.ended.then((end) => {
+      const next = prepareTurn({ deps, recorder, before: conversation, begin, taken: await taken() })
+      turn = next
+      const ended = next.start().then((end) => {
         turn = null
         conversation = end.conversation
         return end
       })
-      return { ...started, ended }
+      return { conversation: next.conversation, interrupt: next.interrupt, ended }
     },
     setStep(step) {
       if (step === null) delete deps.step

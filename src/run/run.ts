@@ -1,23 +1,17 @@
-/** A headless run: from what was asked for to the exit code. */
-import { createActor, waitFor } from 'xstate'
 import type { CommonArgs, RunArgs } from '../cli/args.ts'
-import type { AgentActor } from '../machines/agent.ts'
-import type { AgentContext } from '../machines/agentSetup.ts'
 import type { Conversation } from '../machines/conversation.ts'
-import type { StateName } from '../machines/journal.ts'
 import { createOutput, type Output } from '../services/output/index.ts'
 import type { Observe, RunResult } from '../services/ports.ts'
 import { createRecorder } from '../services/provide/recorder.ts'
-import { createPosition } from '../services/provide/stepping.ts'
-import { provideServices } from '../services/provide.ts'
 import { printable } from '../services/text.ts'
 import { type Composed, compose } from './compose.ts'
 import type { ModelSource } from './model.ts'
 import { personToAsk } from './person.ts'
 import { type Prompt, readPrompt } from './prompt.ts'
-import { brokenHere, nothingStarted, notYetStarted, resultOf, stoppedHere } from './result.ts'
+import { nothingStarted, notYetStarted, resultOf, stoppedHere } from './result.ts'
 import { catchSignals, type Stopping } from './signals.ts'
 import type { RunStepper } from './step.ts'
+import { prepareTurn } from './turn.ts'
 
 /** What a caller may put in the place of the usual. */
 export interface RunOptions {
@@ -119,50 +113,33 @@ async function runMachine(run: Composed, prompt: Prompt, { output, stopping, ste
   const recorder = createRecorder(run.session.journal, (message) => observe({ type: 'warning', message }))
   if (run.session.inherited.length > 0) await recorder.write(run.session.inherited, before)
   const taken = stepper === null ? 0 : (await import('./step.ts')).transitionsBefore(run.session.entries)
-  const position = createPosition(taken, () => actor.getSnapshot())
-  const machine = provideServices({
-    ...run.deps,
-    position,
-    recorder,
-    begin: prompt.kind === 'resume' ? prompt : { kind: 'prompt', text: prompt.text, extra: prompt.extra },
-    state: () => actor.getSnapshot().value as StateName,
-    now: () => performance.now(),
-  })
-  const actor = createActor(machine, {
-    input: { conversation: before },
-    ...(stepper && { inspect: position.inspect }),
-  })
-  const interrupt = (reason: string): void => {
-    stepper?.release()
-    actor.send({ type: 'interrupt', reason })
-  }
-  stepper?.whenQuit(interrupt)
+  const begin = prompt.kind === 'resume' ? prompt : { kind: 'prompt' as const, text: prompt.text, extra: prompt.extra }
+  const turn = prepareTurn({ deps: run.deps, recorder, before, begin, taken })
+  stepper?.whenQuit(turn.interrupt)
   const resultNow = (conversation: Conversation): RunResult => {
     // Stopped before the turn was recorded: what the conversation ends with is an earlier one.
     if (conversation === before) return notYetStarted(stopping.reason() ?? '', session_id)
-    const fault = actor.getSnapshot().context.storeFault ?? recorder.fault()
     const duration_ms = performance.now() - began
     const lost = run.subagents.lost()
-    const result = resultOf({ conversation, session_id, duration_ms, cost: run.spent(), lost, storeFault: fault })
+    const storeFault = turn.storeFault()
+    const result = resultOf({ conversation, session_id, duration_ms, cost: run.spent(), lost, storeFault })
     return { ...result, ...run.session.forked }
   }
   stopping.lastly({
     atOnce: () => output.stop(),
-    late: () =>
-      output.finish(resultNow(stoppedHere(actor.getSnapshot().context.conversation, stopping.reason() ?? ''))),
+    late: () => output.finish(resultNow(stoppedHere(turn.conversation(), stopping.reason() ?? ''))),
   })
-  watch(actor, observe)
   const { cwd, model } = run.deps.session
   observe({ type: 'started', session_id, cwd, model, tools: run.deps.tools.specs().map((tool) => tool.name) })
-  actor.start()
-  stopping.whenAsked(interrupt)
-  const context = await ended(actor)
+  const over = turn.start()
+  stopping.whenAsked(turn.interrupt)
+  const { conversation, unloadable } = await over
   await run.close()
-  if (context.unloadable !== null) {
-    await output.finish(nothingStarted(context.unloadable, session_id))
+  if (unloadable !== null) {
+    await output.finish(nothingStarted(unloadable, session_id))
     return { code: 2, session_id: null }
   }
-  const result = resultNow(context.conversation)
+  const result = resultNow(conversation)
   await output.finish(result)
   return { code: stepper?.hasQuit() ? 0 : codeOf(result, output, stopping), session_id }
 }
@@ -171,28 +148,4 @@ async function runMachine(run: Composed, prompt: Prompt, { output, stopping, ste
 function codeOf(result: RunResult, output: Output, stopping: Stopping): number {
   const signal = result.subtype === 'error_interrupted' ? stopping.exitCode() : null
   return signal ?? (result.is_error || output.closed()?.kind === 'failed' ? 1 : 0)
-}
-
-/** What the machine ended with; where a bug ended it, as far as it had come. */
-async function ended(actor: AgentActor): Promise<AgentContext> {
-  try {
-    const isOver = (snapshot: { status: string }): boolean => snapshot.status !== 'active'
-    return (await waitFor(actor, isOver, { timeout: Number.POSITIVE_INFINITY })).context
-  } catch (error) {
-    const { context } = actor.getSnapshot()
-    return { ...context, conversation: brokenHere(context.conversation, error) }
-  }
-}
-
-function watch(actor: AgentActor, observe: Observe): void {
-  let last: unknown = null
-  actor.subscribe({
-    next: ({ value }) => {
-      if (value === last) return
-      last = value
-      observe({ type: 'state', state: String(value) })
-    },
-    // Told by `ended`; without a listener it would end the process.
-    error: () => {},
-  })
 }

@@ -1,17 +1,24 @@
-/** One turn of a session whose process goes on: the machine from a prompt to its end, on the parts of a run. */
+/** One turn: the machine from a prompt to its end, on the parts of a run. A process may have many, one after the other. */
 import { createActor, waitFor } from 'xstate'
+import type { AgentActor } from '../machines/agent.ts'
+import type { AgentContext } from '../machines/agentSetup.ts'
 import type { Conversation } from '../machines/conversation.ts'
 import type { StateName } from '../machines/journal.ts'
+import type { Observe } from '../services/ports.ts'
 import type { RunDeps, RunParts } from '../services/provide/deps.ts'
 import { createPosition } from '../services/provide/stepping.ts'
 import { provideServices } from '../services/provide.ts'
+import { brokenHere } from './result.ts'
 
 export interface Turn {
   /** As far as it has come. */
   conversation(): Conversation
   /** Ends the turn in order: what runs is stopped, and the conversation stays valid. */
   interrupt(reason: string): void
-  ended: Promise<TurnEnded>
+  /** Why the session could not be written; null while it can. */
+  storeFault(): string | null
+  /** Lets it begin. Resolves with what it ended with. */
+  start(): Promise<TurnEnded>
 }
 
 export interface TurnEnded {
@@ -31,8 +38,8 @@ export interface TurnOptions {
   taken: number
 }
 
-/** Starts a turn. The conversation that it ends with is what the next one begins with. */
-export function startTurn({ deps, recorder, before, begin, taken }: TurnOptions): Turn {
+/** @returns a turn that waits for its start; the conversation that it ends with is what the next one begins with */
+export function prepareTurn({ deps, recorder, before, begin, taken }: TurnOptions): Turn {
   const position = createPosition(taken, () => actor.getSnapshot())
   const machine = provideServices({
     ...deps,
@@ -46,24 +53,43 @@ export function startTurn({ deps, recorder, before, begin, taken }: TurnOptions)
     input: { conversation: before },
     ...(deps.step && { inspect: position.inspect }),
   })
-  let last: unknown = null
-  actor.subscribe(({ value }) => {
-    if (value === last) return
-    last = value
-    deps.observe({ type: 'state', state: String(value) })
-  })
-  actor.start()
-  const over = waitFor(actor, (snapshot) => snapshot.status !== 'active', { timeout: Number.POSITIVE_INFINITY })
+  watch(actor, deps.observe)
+  const storeFault = (): string | null => actor.getSnapshot().context.storeFault ?? recorder.fault()
   return {
     conversation: () => actor.getSnapshot().context.conversation,
     interrupt(reason) {
       deps.step?.release()
       actor.send({ type: 'interrupt', reason })
     },
-    ended: over.then(({ context: { conversation, storeFault, unloadable } }) => ({
-      conversation,
-      storeFault: storeFault ?? recorder.fault(),
-      unloadable,
-    })),
+    storeFault,
+    async start() {
+      actor.start()
+      const { conversation, unloadable } = await contextAtEnd(actor)
+      return { conversation, storeFault: storeFault(), unloadable }
+    },
   }
+}
+
+/** What the machine ended with; where a bug ended it, as far as it had come. */
+async function contextAtEnd(actor: AgentActor): Promise<AgentContext> {
+  try {
+    const isOver = (snapshot: { status: string }): boolean => snapshot.status !== 'active'
+    return (await waitFor(actor, isOver, { timeout: Number.POSITIVE_INFINITY })).context
+  } catch (error) {
+    const { context } = actor.getSnapshot()
+    return { ...context, conversation: brokenHere(context.conversation, error) }
+  }
+}
+
+function watch(actor: AgentActor, observe: Observe): void {
+  let last: unknown = null
+  actor.subscribe({
+    next: ({ value }) => {
+      if (value === last) return
+      last = value
+      observe({ type: 'state', state: String(value) })
+    },
+    // Told by `contextAtEnd`; without a listener it would end the process.
+    error: () => {},
+  })
 }

@@ -2,7 +2,7 @@
 import picocolors from 'picocolors'
 import type { SessionChoice } from '../cli/args.ts'
 import { wantsColor } from '../services/output/index.ts'
-import { clip, describeCall, printable, printableLine } from '../services/text.ts'
+import { printable, printableLine } from '../services/text.ts'
 import { createAsking } from './asking.ts'
 import { createCommands } from './commands.ts'
 import type { Desk, OpenSession, TurnEnd } from './desk.ts'
@@ -13,11 +13,13 @@ import { type History, openHistory } from './history.ts'
 import type { Input, Key } from './keys.ts'
 import { pastBlocks } from './past.ts'
 import { createPickerPanel } from './pickerPanel.ts'
+import { createRenderers } from './renderers.ts'
+import { endLines, lastCallLines } from './sentences.ts'
 import { createStage } from './stage.ts'
 import { statusLine } from './status.ts'
 import { createStepping } from './stepping.ts'
 import { canGoOn, createTalk } from './talk.ts'
-import { blank, createTranscript, folded, promptBlock, type Renderers } from './transcript.ts'
+import { createTranscript, promptBlock } from './transcript.ts'
 
 /** Two presses of Ctrl-C within this leave. */
 const TWICE_MS = 1_500
@@ -29,8 +31,7 @@ const LOAD_MS = 30
 export function runApp(desk: Desk): Promise<number> {
   const { stdin, stdout, env } = process
   const colors = picocolors.createColors(wantsColor(true, env))
-  let renderers: Renderers | undefined
-  let loading: Promise<Renderers> | null = null
+  const renderers = createRenderers()
   let history: History = openHistory(desk.home, process.cwd())
   let lastInterrupt = Number.NEGATIVE_INFINITY
   let isLeaving = false
@@ -39,13 +40,6 @@ export function runApp(desk: Desk): Promise<number> {
     leftWith = resolve
   })
 
-  const load = (): Promise<Renderers> => {
-    loading ??= Promise.all([import('./markdown.ts'), import('./diff.ts')]).then(([markdown, { renderDiff }]) => {
-      renderers = { markdown, renderDiff }
-      return renderers
-    })
-    return loading
-  }
   const cwd = (): string => talk.session()?.cwd ?? process.cwd()
   const files = createFileList(() => desk.files(cwd()), cwd)
   const editor = createEditorPanel({
@@ -61,14 +55,14 @@ export function runApp(desk: Desk): Promise<number> {
     columns: () => stage.columns(),
     now: () => performance.now(),
     cwd,
-    renderers: () => renderers,
+    renderers: renderers.now,
     print: (...blocks) => stage.print(...blocks),
   })
   const ask = createAsking({
     stage: () => stage,
     colors,
     cwd,
-    renderers: load,
+    renderers: renderers.load,
     wasShown: transcript.wasShown,
     wasRefused: transcript.wasRefused,
     onAsking: (isAsking) => talk.setAsking(isAsking),
@@ -127,28 +121,19 @@ export function runApp(desk: Desk): Promise<number> {
     const about = session.isOld ? `session ${session.session_id.slice(0, 8)}` : '/help shows what can be typed'
     stage.tell(colors.dim(`agent ${desk.version} · ${printableLine(session.cwd)} · ${about}`))
     if (!session.isOld) return
-    stage.print(...pastBlocks(session.conversation(), colors, () => renderers))
+    stage.print(...pastBlocks(session.conversation(), colors, renderers.now))
     if (canGoOn(session))
       stage.tell(
         colors.yellow('The last turn of this session was not finished: Enter on an empty line goes on with it.'),
       )
   }
 
-  function onEnded({ conversation, storeFault, unloadable }: TurnEnd): void {
-    const { turn } = conversation
-    const problems = [
-      ...(unloadable === null ? [] : [unloadable]),
-      ...(turn.failure === null || turn.status === 'cancelled' ? [] : [turn.failure.message]),
-      ...(storeFault === null ? [] : [`The session could not be saved: ${storeFault}`]),
-    ]
-    for (const problem of problems) stage.tell(`${colors.red('error:')} ${printable(problem)}`)
-    if (turn.status === 'done' && turn.stop_reason === 'max_tokens')
-      stage.tell(colors.yellow("The answer was cut at the model's output limit; “go on” asks for the rest."))
-    if (turn.status !== 'cancelled') return
-    stage.print(...transcript.cutOff())
-    stage.tell(colors.yellow('Interrupted. What is to be done instead?'))
+  function onEnded(end: TurnEnd): void {
+    const isCancelled = end.conversation.turn.status === 'cancelled'
+    if (isCancelled) stage.print(...transcript.cutOff())
+    for (const line of endLines(end, colors)) stage.tell(line)
     // What was queued was meant for after the work that is stopped now.
-    const queued = talk.takeQueue()
+    const queued = isCancelled ? talk.takeQueue() : []
     if (queued.length > 0) editor.setText([...queued, editor.text()].filter((text) => text !== '').join('\n'))
   }
 
@@ -222,11 +207,7 @@ export function runApp(desk: Desk): Promise<number> {
       stage.hint('No call has ended yet.')
       return
     }
-    const title = `${printableLine(last.call.name)} ${describeCall(last.call, 400)}`
-    stage.print(blank)
-    stage.tell(`${colors.dim('┌')} ${colors.bold(clip(title, 400))}`)
-    const rows = folded(last.result, colors, { head: 200, tail: 50 })
-    stage.tell(rows.map((row) => `${colors.dim('│')} ${row}`).join('\n'))
+    for (const line of lastCallLines(last, colors)) stage.tell(line)
   }
   async function leave(why: string | null): Promise<void> {
     if (isLeaving) return
@@ -248,10 +229,11 @@ export function runApp(desk: Desk): Promise<number> {
   desk.lastly(() => stage.close())
   desk.whenStopped((reason) => void leave(reason))
   stage.now()
-  setTimeout(load, LOAD_MS)
+  setTimeout(renderers.load, LOAD_MS)
+  if (desk.isStepping) stepping.toggle()
   void begin()
   async function begin(): Promise<void> {
-    if (desk.first.kind !== 'new') await load()
+    if (desk.first.kind !== 'new') await renderers.load()
     const problem = await talk.open(desk.first)
     if (problem === null || isLeaving) return
     isLeaving = true

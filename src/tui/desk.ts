@@ -54,6 +54,8 @@ export interface Eyes {
 export interface Desk {
   /** The session that the command line asks for. */
   first: SessionChoice
+  /** The command line asks to stop before each service. */
+  isStepping: boolean
   /** The user's folder of the agent. */
   home: string
   version: string

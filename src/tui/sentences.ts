@@ -1,0 +1,29 @@
+/** What is told of a turn's end, and of the call that a person wants to see. */
+import type { Colors } from 'picocolors/types.js'
+import type { ToolUseBlock } from '../machines/messages.ts'
+import { clip, describeCall, printable, printableLine } from '../services/text.ts'
+import type { TurnEnd } from './desk.ts'
+import { folded } from './transcript.ts'
+
+/** @returns what went wrong, what is missing, and what can be done now */
+export function endLines({ conversation: { turn }, storeFault, unloadable }: TurnEnd, colors: Colors): string[] {
+  const problems = [
+    unloadable,
+    turn.status === 'failed' ? (turn.failure?.message ?? null) : null,
+    storeFault === null ? null : `The session could not be saved: ${storeFault}`,
+  ]
+  const lines = problems.flatMap((problem) =>
+    problem === null ? [] : [`${colors.red('error:')} ${printable(problem)}`],
+  )
+  if (turn.status === 'done' && turn.stop_reason === 'max_tokens')
+    lines.push(colors.yellow("The answer was cut at the model's output limit; “go on” asks for the rest."))
+  if (turn.status === 'cancelled') lines.push(colors.yellow('Interrupted. What is to be done instead?'))
+  return lines
+}
+
+/** @returns the last call with its output, the middle of a long one left out */
+export function lastCallLines({ call, result }: { call: ToolUseBlock; result: string }, colors: Colors): string[] {
+  const title = clip(`${printableLine(call.name)} ${describeCall(call, 400)}`, 400)
+  const rows = folded(result, colors, { head: 200, tail: 50 })
+  return ['', `${colors.dim('┌')} ${colors.bold(title)}`, ...rows.map((row) => `${colors.dim('│')} ${row}`)]
+}
