@@ -58,7 +58,10 @@ export class Detail {
     const asked = ++this.#asked
     const { tab, session, n } = state
     try {
-      if (changed.has('veil') || changed.has('session')) this.#conversation = new MessageList(this.#api, this.#scroller)
+      if (changed.has('veil') || changed.has('session')) {
+        this.#conversation = new MessageList(this.#api, this.#scroller)
+        this.#request.reset()
+      }
       if (tab === 'cost') {
         this.#cost.show(state, changed)
         return this.#put(this.#cost.element, changed)

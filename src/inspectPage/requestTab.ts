@@ -20,10 +20,18 @@ export class RequestTab {
   readonly element = h('div', 'tab')
   readonly #api: Api
   readonly #scroller: Element
+  /** Kept from step to step: most of their messages are the same. */
+  #list: MessageList
 
   constructor(api: Api, scroller: Element) {
     this.#api = api
     this.#scroller = scroller
+    this.#list = new MessageList(api, scroller)
+  }
+
+  /** Forgets what was shown: of another session, or before content was hidden. */
+  reset(): void {
+    this.#list = new MessageList(this.#api, this.#scroller)
   }
 
   show(session: string, { n, request }: StepJson): void {
@@ -31,7 +39,7 @@ export class RequestTab {
       this.element.replaceChildren(h('p', 'hint', NONE))
       return
     }
-    const list = new MessageList(this.#api, this.#scroller)
+    const list = this.#list
     void list.show(request.messages, new Set())
     const raw = h('pre', 'raw')
     raw.hidden = true

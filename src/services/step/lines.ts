@@ -6,56 +6,62 @@ export interface Lines {
   next(signal: AbortSignal): Promise<string | null>
 }
 
-/** @param stream read only while a line is waited for */
-export function createLines(stream: () => Readable): Lines {
+/** @param open the stream, asked for with the first line and read only while one is waited for */
+export function createLines(open: () => Readable): Lines {
+  let stream: Readable | null = null
   let held = ''
   let ended = false
+  let wake: () => void = () => {}
 
+  const begin = (): Readable => {
+    const opened = open()
+    opened.setEncoding('utf8')
+    // It may end while nobody waits, too.
+    const end = (): void => {
+      ended = true
+      wake()
+    }
+    for (const event of ['end', 'close', 'error']) opened.on(event, end)
+    ended = opened.readableEnded || opened.destroyed
+    return opened
+  }
+  /** @returns a line that is there, null where there is none by now */
   const take = (): string | null => {
     const end = held.indexOf('\n')
-    if (end >= 0) {
-      const line = held.slice(0, end)
-      held = held.slice(end + 1)
-      return line
-    }
-    if (!ended || held === '') return null
-    const rest = held
-    held = ''
-    return rest
+    const isLast = end < 0 && ended && held !== ''
+    if (end < 0 && !isLast) return null
+    const line = isLast ? held : held.slice(0, end)
+    held = isLast ? '' : held.slice(end + 1)
+    return line
   }
+  const more = (input: Readable, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const done = (): void => {
+        input.off('data', onData)
+        signal.removeEventListener('abort', done)
+        // Whoever reads next, a question about a permission for one, starts it again.
+        input.pause()
+        resolve()
+      }
+      const onData = (chunk: string): void => {
+        held += chunk
+        if (held.includes('\n')) done()
+      }
+      wake = done
+      signal.addEventListener('abort', done, { once: true })
+      input.on('data', onData)
+      input.resume()
+    })
 
   return {
     async next(signal) {
-      const ready = take()
-      if (ready !== null || ended || signal.aborted) return ready
-      const input = stream()
-      input.setEncoding('utf8')
-      return new Promise((resolve) => {
-        const done = (line: string | null): void => {
-          input.off('data', onData)
-          input.off('end', onEnd)
-          input.off('error', onEnd)
-          signal.removeEventListener('abort', onAbort)
-          // Whoever reads next, a question about a permission for one, starts it again.
-          input.pause()
-          resolve(line)
-        }
-        const onData = (chunk: string): void => {
-          held += chunk
-          const line = take()
-          if (line !== null) done(line)
-        }
-        const onEnd = (): void => {
-          ended = true
-          done(take())
-        }
-        const onAbort = (): void => done(null)
-        input.on('data', onData)
-        input.on('end', onEnd)
-        input.on('error', onEnd)
-        signal.addEventListener('abort', onAbort, { once: true })
-        input.resume()
-      })
+      stream ??= begin()
+      let line = take()
+      while (line === null && !ended && !signal.aborted) {
+        await more(stream, signal)
+        line = take()
+      }
+      return line
     },
   }
 }
