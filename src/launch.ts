@@ -94,9 +94,13 @@ function cacheFile(): string | null {
   }
 }
 
-/** Runs of one kind use the same functions: what `agent config` compiled is of little use to `agent -p`. */
+/**
+ * Runs of one kind use the same functions: what `agent config` compiled is of little use to `agent -p`, and a run that
+ * goes on with a session reads and folds its journal beside.
+ */
 function kindOfRun(): string {
-  if (process.argv.some((arg) => arg.startsWith('-p') || arg.startsWith('--print'))) return 'p'
+  const has = (flag: RegExp): boolean => process.argv.some((arg) => flag.test(arg))
+  if (has(/^(-p|--print)/)) return has(/^(-c$|-r$|--continue$|--resume)/) ? 'r' : 'p'
   const command = process.argv[2] ?? ''
   return /^[a-z]{2,12}$/.test(command) ? command : 'i'
 }

@@ -142,14 +142,21 @@ export function newTurn(status: Turn['status'], limits: TurnLimits): Turn {
   }
 }
 
-/** @returns the conversation with something of its turn changed */
+/** @returns the conversation with these fields: changed in place where only a fold under way holds it, else a new one */
+export function changed(c: Conversation, change: Partial<Conversation>): Conversation {
+  return GROWING.has(c.messages) ? Object.assign(c, change) : { ...c, ...change }
+}
+
+/** @returns the conversation with these fields of its turn */
 export function withTurn(c: Conversation, change: Partial<Turn>): Conversation {
-  return { ...c, turn: { ...c.turn, ...change } }
+  if (!GROWING.has(c.messages)) return { ...c, turn: { ...c.turn, ...change } }
+  Object.assign(c.turn, change)
+  return c
 }
 
 /** The next call is so many tokens longer, by estimate. */
 export function added(c: Conversation, tokens: number): Conversation {
-  return { ...c, weight: { ...c.weight, added: c.weight.added + tokens } }
+  return changed(c, { weight: { ...c.weight, added: c.weight.added + tokens } })
 }
 
 /** @returns the conversation with what model calls of its turn came to; `ms` is the time waited for them */
@@ -175,20 +182,20 @@ export function append(messages: Message[], role: Message['role'], content: Mess
 }
 
 /**
- * Arrays of messages that only a fold under way holds. They grow in place: a copy for each of a thousand messages
- * would be most of what a resume costs.
+ * Messages of conversations that only a fold under way holds. Those change in place: copies for each of thousands of
+ * records would be most of what a resume costs.
  */
 const GROWING = new WeakSet<Message[]>()
 
-/** @returns the conversation with messages that grow in place. Its maker must hold the only reference to it. */
+/** @returns a copy that changes in place until it is settled. Its maker must hold the only reference to it. */
 export function growing(c: Conversation): Conversation {
   if (GROWING.has(c.messages)) return c
   const messages = [...c.messages]
   GROWING.add(messages)
-  return { ...c, messages }
+  return { ...c, messages, turn: { ...c.turn } }
 }
 
-/** @returns the conversation, whose messages no longer change. */
+/** @returns the conversation, which no longer changes. */
 export function settled(c: Conversation): Conversation {
   GROWING.delete(c.messages)
   return c

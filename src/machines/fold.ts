@@ -10,6 +10,7 @@ import { canCompact, keepHistory, shortenUnanswered, takeSummary, tooLong } from
 import {
   added,
   type Conversation,
+  changed,
   charge,
   EMPTY,
   growing,
@@ -57,7 +58,7 @@ export function step(c: Conversation, record: JournalRecord): Conversation {
     case 'reply':
       return takeReply(c, record)
     case 'toolStarted':
-      return { ...c, round: startCall(c.round, record.id) }
+      return changed(c, { round: startCall(c.round, record.id) })
     case 'toolFinished':
       return takeResult(c, record)
     case 'callFailed':
@@ -160,21 +161,19 @@ function takeResult(c: Conversation, record: ToolFinished): Conversation {
   const round = finishCall(c.round, result)
   if (call === undefined) return charge({ ...c, round }, record.usage ?? NO_USAGE, record.api_ms ?? 0)
   const shown = { id: record.id, paths: record.saved ?? [], shown: 'preview' as const }
-  return {
-    ...c,
+  const next = changed(c, {
     round,
     saved: record.saved === undefined ? c.saved : [...c.saved, shown],
     carried: noteCarried(c.carried, call, result),
     weight: { ...c.weight, added: c.weight.added + tokensOfBlocks([result]) },
-    turn: turnAfter(c.turn, record, call),
-  }
+  })
+  return withTurn(next, turnChange(next.turn, record, call))
 }
 
-function turnAfter(turn: Turn, record: ToolFinished, call: ToolUseBlock): Turn {
+function turnChange(turn: Turn, record: ToolFinished, call: ToolUseBlock): Partial<Turn> {
   const isCompact = call.name === 'compact' && !record.is_error
   const refused = [...(record.denied === true ? [denialOf(call)] : []), ...(record.denials ?? [])]
   return {
-    ...turn,
     usage: record.usage === undefined ? turn.usage : addUsage(turn.usage, record.usage),
     api_ms: turn.api_ms + (record.api_ms ?? 0),
     denials: refused.length === 0 ? turn.denials : [...turn.denials, ...refused],

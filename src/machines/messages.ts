@@ -112,25 +112,21 @@ export function isBlank(text: string): boolean {
  * there is none. The API refuses a body with half a character for ever (facts.md, "what goes wrong").
  */
 export function wellFormed<T>(value: T): T {
-  if (typeof value === 'string') return (value.isWellFormed() ? value : value.toWellFormed()) as T
-  if (Array.isArray(value)) {
-    let changed = false
-    const copy = value.map((item) => {
-      const mended = wellFormed(item)
-      changed ||= mended !== item
-      return mended
-    })
-    return changed ? (copy as T) : value
-  }
-  if (value !== null && typeof value === 'object') {
-    let changed = false
-    const entries = Object.entries(value).map(([key, item]): [string, unknown] => {
-      const mended: unknown = wellFormed(item)
-      const mendedKey = wellFormed(key)
-      changed ||= mended !== item || mendedKey !== key
-      return [mendedKey, mended]
-    })
-    return changed ? (Object.fromEntries(entries) as T) : value
-  }
-  return value
+  return isWellFormed(value) ? value : (mended(value) as T)
+}
+
+/** Nearly everything is: looking costs less than building anew. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (value === null || typeof value !== 'object') return true
+  if (Array.isArray(value)) return value.every(isWellFormed)
+  for (const [key, item] of Object.entries(value)) if (!key.isWellFormed() || !isWellFormed(item)) return false
+  return true
+}
+
+function mended(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (Array.isArray(value)) return value.map(mended)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), mended(item)]))
 }

@@ -1,6 +1,6 @@
 /** What a reply makes of the conversation. Pure; `fold.ts` calls it. */
 import { nextInput } from './budget.ts'
-import { append, type Conversation, type Failure, type Turn, unanswered, withTurn } from './conversation.ts'
+import { append, type Conversation, changed, type Failure, type Turn, unanswered, withTurn } from './conversation.ts'
 import { tokensOfBlocks } from './estimate.ts'
 import type { ReplyRecord } from './journal.ts'
 import { type AssistantBlock, addUsage, isBlank, textOf, wellFormed, wholeInput } from './messages.ts'
@@ -20,13 +20,12 @@ export function takeReply(before: Conversation, record: ReplyRecord): Conversati
   const round = roundOf(content, record.incomplete)
   const over = round.length === 0 && record.stop_reason !== 'pause_turn'
   const cutReplies = record.incomplete !== undefined && round.length > 0 ? c.turn.cutReplies + 1 : 0
-  const turn: Turn = {
-    ...c.turn,
+  const answered = withTurn(content.length === 0 ? c : settle(c, content, round), {
     status: over ? 'answered' : 'open',
     cutReplies,
     failure: cutReplies > MAX_CUT_REPLIES ? failure(CUT_TOO_OFTEN) : null,
-  }
-  return withSaid(content.length === 0 ? { ...c, turn } : settle(c, content, round, turn), 'agent', counted.text)
+  })
+  return withSaid(answered, 'agent', counted.text)
 }
 
 const MAX_CUT_REPLIES = 3
@@ -40,15 +39,13 @@ export function failure(message: string): Failure {
 }
 
 /** Puts what the model has now answered, and its answer, among the settled messages. */
-function settle(c: Conversation, content: AssistantBlock[], round: Round, turn: Turn): Conversation {
-  return {
-    ...c,
+function settle(c: Conversation, content: AssistantBlock[], round: Round): Conversation {
+  return changed(c, {
     messages: append(append(c.messages, 'user', unanswered(c)), 'assistant', content),
     pending: [],
     round,
     weight: { ...c.weight, added: c.weight.added + tokensOfBlocks(content) },
-    turn,
-  }
+  })
 }
 
 /**
@@ -60,17 +57,15 @@ function measure(c: Conversation, record: ReplyRecord, counted: Partial<Turn>): 
   const gauge = reported > 0 ? reported : nextInput(c)
   const { compaction, usage, api_ms } = c.turn
   const reached = compaction.count > 0 && compaction.reached === null ? gauge : compaction.reached
-  return {
-    ...c,
+  const measured = changed(c, {
     gauge,
     weight: { ...c.weight, gauge: reported > 0 ? 'reported' : 'estimated', added: 0 },
     repliesSinceTrim: c.repliesSinceTrim === null ? null : c.repliesSinceTrim + 1,
-    turn: {
-      ...c.turn,
-      ...counted,
-      usage: addUsage(usage, record.usage),
-      api_ms: api_ms + record.ms,
-      compaction: { ...compaction, reached, emergency: 'none' },
-    },
-  }
+  })
+  return withTurn(measured, {
+    ...counted,
+    usage: addUsage(usage, record.usage),
+    api_ms: api_ms + record.ms,
+    compaction: { ...compaction, reached, emergency: 'none' },
+  })
 }
