@@ -87,7 +87,8 @@ export function helpText(): string {
   ])
   return [
     'Usage',
-    '  agent [-C <dir>] [--yes] -p "<prompt>"',
+    '  agent [-C <dir>]                        a conversation at a terminal; -c, -r <id>: go on with one',
+    '  agent [-C <dir>] [--yes] -p "<prompt>"  one prompt, without a conversation',
     '  agent <command>',
     '',
     'Options',
