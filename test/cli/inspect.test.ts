@@ -1,12 +1,13 @@
 /** `agent inspect [<id>] [--no-open]` and what it serves (contract.md, section 10). */
 
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Message } from '../../src/machines/messages.ts'
 import type { IndexJson, LaneJson, SearchJson, StepJson } from '../../src/services/inspect/wire.ts'
+import { createStore } from '../../src/services/store/index.ts'
 import { apiError, type CapturedRequest, call, held, reply, thinking } from '../support/fakeModel.ts'
 import { ask, type Inspecting, startInspect } from '../support/inspect.ts'
 import { type SetUp, setUp } from './setUp.ts'
@@ -100,6 +101,8 @@ test('it refuses a foreign Host, a missing and a wrong token, and whatever is no
     '/api/live',
     '/api/step?n=1',
     '/nothing',
+    '//',
+    '/%',
     `/?token=${token}x`,
     `/?token=${token.slice(1)}`,
     '/?token=',
@@ -234,6 +237,73 @@ test('in an emergency too, where only the latest rounds stay', async () => {
   const it = await recorded(() => script[n++] ?? reply('Again.'))
   const inspecting = await startInspect([it.id], { home: it.home })
   expect(await shownRequests(inspecting)).toEqual(it.model.requests.map(({ body }) => body))
+})
+
+test('with memory the notes of the turn are in the request; a question beside it is not shown as one', async () => {
+  const memory = ({ body }: CapturedRequest) => {
+    if ((body.tools?.length ?? 0) > 0) return reply('I use tabs.')
+    const isChoice = JSON.stringify(body.messages).includes('tabs.md')
+    return reply(
+      JSON.stringify(
+        isChoice ? { files: ['tabs.md'], selected: ['tabs.md'], memories: ['tabs.md'] } : { memories: [] },
+      ),
+    )
+  }
+  const it = await setUp(memory)
+  mkdirSync(join(it.dir, '.memory'))
+  const note =
+    '---\nname: tabs\ndescription: tabs or spaces, how to indent code\ntype: user\n---\nThe user wants tabs.\n'
+  writeFileSync(join(it.dir, '.memory/tabs.md'), note)
+  writeFileSync(join(it.dir, '.memory/MEMORY.md'), '- [tabs](tabs.md) — tabs or spaces, how to indent code\n')
+  const { stdout } = await it.run(['--yes', '-p', 'How should I indent code, with tabs or spaces?'])
+  const { session_id } = JSON.parse(stdout) as { session_id: string }
+  const main = it.model.requests.filter(({ body }) => (body.tools?.length ?? 0) > 0).map(({ body }) => body)
+  expect(JSON.stringify(main[0])).toContain('The user wants tabs.')
+  const inspecting = await startInspect([session_id], { home: it.home })
+  expect(await shownRequests(inspecting)).toEqual(main)
+  const { rows } = await inspecting.get<IndexJson>('/api/index')
+  const beside = rows.filter(({ record }) => record === 'recalled' || record === 'remembered')
+  expect(beside.map(({ record }) => record)).toEqual(['recalled', 'remembered'])
+  for (const { n } of beside) expect((await inspecting.get<StepJson>('/api/step', { n })).request).toBeNull()
+})
+
+test('failures and interruptions are told as such', async () => {
+  const failing = await recorded([
+    reply([call('bash', { command: 'echo one' })]),
+    apiError(400, 'invalid_request_error', 'No.'),
+  ])
+  const failed = await (await startInspect([failing.id], { home: failing.home })).get<IndexJson>('/api/index')
+  expect(failed.state).toBe('failed')
+  expect(failed.rows.filter(({ bad }) => bad).map(({ record, to }) => [record, to])).toEqual([
+    ['callFailed', 'persisting'],
+    ['turnEnded', 'persisting'],
+    [null, 'failed'],
+  ])
+  const stopping = await setUp([reply('Never.')])
+  const { stdout } = await stopping.run(['--step', '-p', 'Begin.'], { stdin: 'g 3\nq\n' })
+  const { session_id } = JSON.parse(stdout) as { session_id: string }
+  const stopped = await (await startInspect([session_id], { home: stopping.home })).get<IndexJson>('/api/index')
+  expect(stopped.rows.filter(({ bad }) => bad).map(({ record, detail }) => [record, detail])).toEqual([
+    ['interrupted', 'quit at a step'],
+    ['turnEnded', 'wasInterrupted: error_interrupted'],
+    [null, 'isCancelled'],
+  ])
+})
+
+test('a record that the machine does not follow is named, and what came before it is shown', async () => {
+  const { id, home } = await recorded()
+  const store = createStore({ home: join(home, '.agent'), warn: () => {} })
+  const held = await store.hold(id)
+  if (!held.ok) throw new Error(held.message)
+  const head = await store.head(id)
+  if (head === null) throw new Error('no head')
+  await held.value.append([{ in: 'calling', record: { type: 'toolStarted', id: 'nobody' } }], head)
+  await held.value.release()
+  await store.close()
+  const it = await startInspect([id], { home })
+  const { disagreement, of, rows } = await it.get<IndexJson>('/api/index')
+  expect(disagreement).toEqual({ n: of + 1, message: expect.stringMatching(/^Record \d+ \(toolStarted\) /) })
+  expect(rows).toHaveLength(of)
 })
 
 test('a step has the conversation that replay shows, its record, and the numbers of the messages stay', async () => {

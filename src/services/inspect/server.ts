@@ -38,7 +38,7 @@ export async function startServer({ inspector, page, session_id, warn }: ServerO
   let port = 0
 
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    const url = new URL(request.url ?? '/', 'http://127.0.0.1')
+    const url = addressOf(request.url ?? '/')
     const verdict = judge(request, url, port, token)
     if (verdict.kind === 'refused') sendText(response, verdict.status, verdict.message)
     else if (url.pathname === '/') sendPage(response, page)
@@ -75,6 +75,12 @@ export async function startServer({ inspector, page, session_id, warn }: ServerO
         server.closeAllConnections()
       }),
   }
+}
+
+/** What is no address (`//`) leads nowhere, and has no token. */
+function addressOf(text: string): URL {
+  const base = 'http://127.0.0.1'
+  return URL.canParse(text, base) ? new URL(text, base) : new URL('/nowhere', base)
 }
 
 /** @returns undefined where nothing has this path, null where the session has no such part */
