@@ -39,7 +39,9 @@ export function hintLines(result: RunResult, colors: Colors): string[] {
   if (refused.length > 0) {
     const count = result.permission_denials.length
     const calls = count === 1 ? '1 tool call was' : `${count} tool calls were`
-    hint(`${calls} refused for lack of permission (${refused.join(', ')}). Each of them says in its result what would allow it.`)
+    hint(
+      `${calls} refused for lack of permission (${refused.join(', ')}). Each of them says in its result what would allow it.`,
+    )
   }
   return lines
 }
