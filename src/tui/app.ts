@@ -35,6 +35,7 @@ export function runApp(desk: Desk): Promise<number> {
   let history: History = openHistory(desk.home, process.cwd())
   let lastInterrupt = Number.NEGATIVE_INFINITY
   let isLeaving = false
+  let openedCalls = 0
   let leftWith: (code: number) => void = () => {}
   const left = new Promise<number>((resolve) => {
     leftWith = resolve
@@ -163,6 +164,7 @@ export function runApp(desk: Desk): Promise<number> {
   }
 
   function onInput(input: Input): void {
+    if (input.kind !== 'key' || input.name !== 'o' || !input.ctrl) openedCalls = 0
     if (input.kind !== 'key' || !takeGlobal(input)) {
       const panel = stage.panel()
       if (!panel.take(input) && input.kind === 'key' && panel === editor) takeRest(input)
@@ -201,13 +203,13 @@ export function runApp(desk: Desk): Promise<number> {
     if (!talk.interrupt()) editor.setText('')
     stage.hint('Ctrl-C again leaves.')
   }
+  /** Pressed again, the one before it. */
   function showLastCall(): void {
-    const last = transcript.lastCall()
-    if (last === null) {
-      stage.hint('No call has ended yet.')
-      return
-    }
-    for (const line of lastCallLines(last, colors)) stage.tell(line)
+    const call = transcript.lastCalls()[openedCalls]
+    openedCalls += 1
+    if (call === undefined)
+      stage.hint(openedCalls === 1 ? 'No call has ended yet.' : 'There are no earlier calls to open.')
+    else for (const line of lastCallLines(call, colors)) stage.tell(line)
   }
   async function leave(why: string | null): Promise<void> {
     if (isLeaving) return

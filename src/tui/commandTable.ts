@@ -49,7 +49,7 @@ const KEYS: Array<[string, string]> = [
   ['/', 'complete a command'],
   ['Up, Down', 'what was typed before'],
   ['Esc, Ctrl-C', 'stop what the agent does'],
-  ['Ctrl-O', 'the output of the last call'],
+  ['Ctrl-O', 'the output of the last call; again, of the one before it'],
   ['Ctrl-A E B F K U W Y, Alt-B F D', 'move and cut as in Emacs'],
   ['Ctrl-L, Ctrl-Z', 'draw anew; go to the shell (fg comes back)'],
   ['Ctrl-C twice, Ctrl-D', 'leave'],

@@ -1,10 +1,14 @@
 /** Step mode: the agent stops before each service, and one key takes the step. */
 import type { Colors } from 'picocolors/types.js'
+import { planLines } from '../services/step/plan.ts'
 import type { StepPort, Stop } from '../services/stepPorts.ts'
 import { clip, printableLine } from '../services/text.ts'
 import type { Panel } from './panel.ts'
 import type { Stage } from './stage.ts'
 import type { Talk } from './talk.ts'
+
+/** Lines of what the service will do. */
+const PLAN_ROWS = 8
 
 export interface Stepping {
   /** @returns whether it stops from now on */
@@ -24,7 +28,23 @@ export function createStepping({ stage, colors, talk }: { stage: Stage; colors: 
           talk.setStopped(null)
           resolve()
         }
-        const close = stage.open(panelOf(stop, colors, (word) => act(word, end)))
+        let plan: string[] = []
+        const close = stage.open(
+          panelOf(
+            stop,
+            () => plan,
+            colors,
+            (word) => act(word, end),
+          ),
+        )
+        // It may read files: the panel stands meanwhile.
+        void stop.plan().then(
+          (known) => {
+            plan = planLines(known, stage.columns() - 5).slice(0, PLAN_ROWS)
+            stage.now()
+          },
+          () => {},
+        )
         talk.setStopped(stop.service)
         signal.addEventListener('abort', end, { once: true })
       })
@@ -48,7 +68,12 @@ export function createStepping({ stage, colors, talk }: { stage: Stage; colors: 
   }
 }
 
-function panelOf(stop: Stop, colors: Colors, done: (word: 'next' | 'on' | 'stop') => void): Panel {
+function panelOf(
+  stop: Stop,
+  plan: () => string[],
+  colors: Colors,
+  done: (word: 'next' | 'on' | 'stop') => void,
+): Panel {
   return {
     take(input) {
       const name = input.kind === 'text' ? input.text : input.kind === 'key' ? input.name : ''
@@ -62,6 +87,7 @@ function panelOf(stop: Stop, colors: Colors, done: (word: 'next' | 'on' | 'stop'
       const next = stop.next.map(({ event, to }) => `${event} → ${to.join(' or ')}`)
       const lines = [
         `${colors.yellow('■')} transition ${stop.taken}: ${colors.bold(stop.state)} is about to start ${colors.bold(stop.service)}`,
+        ...plan().map((line) => `  ${line}`),
         ...next.map((line) => colors.dim(`  ${printableLine(line)}`)),
         'n next · c go on without stopping · q interrupt',
       ]

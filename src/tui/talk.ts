@@ -79,13 +79,19 @@ export function createTalk(options: TalkOptions): Talk {
     wanted = null
     since = performance.now()
     options.onSent(begin)
-    turn = await session.turn(begin)
-    if (wanted !== null) turn.interrupt(wanted)
-    const end = await turn.ended
+    try {
+      turn = await session.turn(begin)
+      if (wanted !== null) turn.interrupt(wanted)
+      const end = await turn.ended
+      working = false
+      options.onEnded(end)
+    } catch (error) {
+      const message = `internal error: ${error instanceof Error ? error.message : String(error)}. Please report it.`
+      options.eyes.observe({ type: 'warning', message })
+    }
     turn = null
     working = false
     void readBranch()
-    options.onEnded(end)
     const next = queue.shift()
     if (next !== undefined) void run(next)
     changed()
@@ -111,9 +117,12 @@ export function createTalk(options: TalkOptions): Talk {
       session = opened.value
       session.setStep(step)
       if (!isSame) await old?.close()
-      queue = []
+      // What was sent before the first session was open waits for it; what waits in another is not for this one.
+      const first = old === null ? queue.shift() : undefined
+      if (old !== null) queue = []
       void readBranch()
       options.onOpened(session)
+      if (first !== undefined) void run(first)
       changed()
       return null
     },

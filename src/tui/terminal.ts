@@ -76,6 +76,8 @@ export function openTerminal({ stdin, stdout, onInput, onResize, onClosed }: Ter
   stdout.on('error', onClosed)
   stdout.on('resize', onResize)
   begin()
+  // However the process ends, an error of ours included.
+  process.on('exit', end)
   // Not before the prompt stands: it takes some milliseconds.
   setTimeout(() => {
     if (open) guard = startGuard()

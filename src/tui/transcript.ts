@@ -24,8 +24,8 @@ export interface Transcript {
   cutOff(): Block[]
   /** What runs now in words and since when. */
   running(): { words: string; since: number } | null
-  /** The last call with its result. */
-  lastCall(): { call: ToolUseBlock; result: string } | null
+  /** The last calls with their results, the newest first. */
+  lastCalls(): ReadonlyArray<{ call: ToolUseBlock; result: string }>
   /** A change was shown to the person already, with the question whether it may be made. */
   wasShown(call_id: string): void
   /** The person said no to this call: they need not be told why it failed. */
@@ -42,6 +42,8 @@ export interface TranscriptOptions {
 }
 
 const ERROR_LINES = 3
+/** Calls whose output can still be opened. */
+const KEPT_CALLS = 30
 const LONGEST_ERROR = 2_000
 
 export function createTranscript(options: TranscriptOptions): Transcript {
@@ -53,7 +55,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
   const shown = new Set<string>()
   const refused = new Set<string>()
   const began = new Map<string, number>()
-  let last: { call: ToolUseBlock; result: string } | null = null
+  let last: Array<{ call: ToolUseBlock; result: string }> = []
   let compacting = false
   let afterAnswer = false
 
@@ -147,7 +149,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     if (call === undefined) return
     known.delete(block.tool_use_id)
     const result = textOfResult(block)
-    last = { call, result }
+    last = [{ call, result }, ...last].slice(0, KEPT_CALLS)
     if (block.is_error !== true || refused.delete(call.id)) return
     const said = printable(result.slice(0, LONGEST_ERROR)).trim().split('\n')
     const more = said.length > ERROR_LINES ? ' … (Ctrl-O shows all)' : ''
@@ -172,7 +174,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
       return [...answer.end(), ...cut]
     },
     running: () => calls.running(),
-    lastCall: () => last,
+    lastCalls: () => last,
     wasShown: (id) => shown.add(id),
     wasRefused: (id) => refused.add(id),
   }
