@@ -1,6 +1,7 @@
 /** `agent inspect [<id>] [--no-open]` and what it serves (contract.md, section 10). */
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { expect, test } from 'vitest'
 import type { Message } from '../../src/machines/messages.ts'
 import type { IndexJson, LaneJson, SearchJson, StepJson } from '../../src/services/inspect/wire.ts'
 import { createStore } from '../../src/services/store/index.ts'
+import { agentEnv, CLI, ended, startAgent, temporaryDirectory } from '../support/agent.ts'
 import { apiError, type CapturedRequest, call, held, reply, thinking } from '../support/fakeModel.ts'
 import { ask, type Inspecting, startInspect } from '../support/inspect.ts'
 import { type SetUp, setUp } from './setUp.ts'
@@ -63,6 +65,40 @@ test('without an id it is the latest session of the directory', async () => {
   const prefix = await startInspect([id.slice(0, 8)], { home })
   expect((await prefix.get<IndexJson>('/api/index')).session.session_id).toBe(id)
 })
+
+test('a browser is opened at a terminal, unless --no-open says so; never where the address goes into a pipe', async () => {
+  const { id, home } = await recorded([reply('Done.')])
+  const bin = temporaryDirectory()
+  const opened = join(bin, 'opened')
+  writeFileSync(join(bin, 'xdg-open'), `#!/bin/sh\nprintf %s "$1" >> ${opened}\n`, { mode: 0o755 })
+  const env = { ...agentEnv({ home }), PATH: `${bin}:${process.env.PATH}`, SHELL: '/bin/sh', TERM: 'xterm' }
+  const atTerminal = async (flags: string): Promise<string> => {
+    const child = spawn('script', ['-qec', `exec ${process.execPath} ${CLI} inspect ${id} ${flags}`, '/dev/null'], {
+      env,
+    })
+    const address = await new Promise<string>((resolve) => {
+      child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString().trim()))
+    })
+    // Ctrl-C, as typed.
+    await waitUntil(() => flags !== '' || existsSync(opened))
+    child.stdin.write('\x03')
+    await new Promise((resolve) => child.on('close', resolve))
+    return address
+  }
+  await atTerminal('--no-open')
+  await startInspect([id], { home, env: { PATH: env.PATH } })
+  const piped = startAgent(['inspect', id], { home, env: { PATH: env.PATH } })
+  await new Promise((resolve) => piped.stdout?.once('data', resolve))
+  piped.kill('SIGTERM')
+  await ended(piped)
+  expect(existsSync(opened)).toBe(false)
+  const address = await atTerminal('')
+  expect(readFileSync(opened, 'utf8')).toBe(address)
+})
+
+async function waitUntil(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20))
+}
 
 test('what is no session ends with 2 and one sentence', async () => {
   const { home, dir, bare, run } = await recorded([reply('Done.')])

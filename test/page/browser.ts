@@ -38,8 +38,8 @@ export function useBrowser(): { open(address: string, view?: View): Promise<Look
       headless: true,
       args: FLAGS,
     })
-    // A page that is wrong says so in seconds.
-    context.setDefaultTimeout(10_000)
+    // Less than a test may take: a page that is wrong says which step did not come.
+    context.setDefaultTimeout(30_000)
   })
   afterAll(async () => {
     await context.close()
