@@ -28,7 +28,8 @@ export async function main(argv: string[]): Promise<number> {
 async function run(asked: Extract<Asked, { kind: 'run' | 'forkRun' }>): Promise<number> {
   // Asked last: Node makes a stream of stdin when it is named, which costs every start 2 ms.
   const atTerminal = (): boolean => process.stdin.isTTY === true && process.stdout.isTTY === true
-  const isConversation = asked.run.prompt.kind === 'none' && !namesJson(asked.common) && atTerminal()
+  const { prompt, carriesOn = false } = asked.run
+  const isConversation = prompt.kind === 'none' && !carriesOn && !namesJson(asked.common) && atTerminal()
   const stopping = catchSignals()
   if (isConversation) {
     const { converse } = await import('./run/desk.ts')

@@ -19,6 +19,8 @@ export type SessionChoice =
 export interface RunArgs {
   prompt: PromptSource
   session: SessionChoice
+  /** `agent resume`: the turn is carried on here and now, at a terminal too. */
+  carriesOn?: true
   yes: boolean
   model: string | null
   maxTurns: number | null
@@ -152,7 +154,7 @@ function assembleResume([id = '', ...rest]: string[], said: Said, print: Split['
   const run = assembleRun(rest, said, print, common)
   if (run.kind !== 'run') return run
   if (rest.length > 0) return usage(`Unexpected argument ${quote(rest[0] ?? '')}. To say it: agent resume <id> -p "…".`)
-  return { kind: 'run', common, run: { ...run.run, session: { kind: 'resume', id, fork: false } } }
+  return { kind: 'run', common, run: { ...run.run, session: { kind: 'resume', id, fork: false }, carriesOn: true } }
 }
 
 function assembleRun(input: string[], said: Said, print: Split['print'], common: CommonArgs): Asked {

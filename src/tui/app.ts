@@ -2,7 +2,7 @@
 import picocolors from 'picocolors'
 import type { SessionChoice } from '../cli/args.ts'
 import { wantsColor } from '../services/output/index.ts'
-import { printable, printableLine } from '../services/text.ts'
+import { clip, printable, printableLine } from '../services/text.ts'
 import { createAsking } from './asking.ts'
 import { createCommands } from './commands.ts'
 import type { Desk, OpenSession, TurnEnd } from './desk.ts'
@@ -12,7 +12,7 @@ import type { Hands } from './hands.ts'
 import { type History, openHistory } from './history.ts'
 import type { Input, Key } from './keys.ts'
 import { pastBlocks } from './past.ts'
-import { createPickerPanel } from './pickerPanel.ts'
+import { pick } from './pickerPanel.ts'
 import { createRenderers } from './renderers.ts'
 import { endLines, lastCallLines } from './sentences.ts'
 import { createStage } from './stage.ts'
@@ -103,15 +103,7 @@ export function runApp(desk: Desk): Promise<number> {
     compact: (focus) => talk.send({ kind: 'compact', focus }),
     open,
     setModel: talk.setModel,
-    pick: (title, items) =>
-      new Promise((resolve) => {
-        const close = stage.open(
-          createPickerPanel(title, items, colors, (index) => {
-            close()
-            resolve(index)
-          }),
-        )
-      }),
+    pick: (title, items) => pick(title, items, { stage, colors, talk }),
     toggleStep: () => stepping.toggle(),
     leave: () => void leave(null),
   }
@@ -155,11 +147,13 @@ export function runApp(desk: Desk): Promise<number> {
   }
   async function run(text: string): Promise<void> {
     stage.print(promptBlock(text, colors))
+    talk.setDoing(clip(printableLine(text), 40))
     try {
       await commands.run(text)
     } catch (error) {
       hands.tell(`The command failed: ${error instanceof Error ? error.message : String(error)}`)
     }
+    talk.setDoing(null)
     stage.now()
   }
 

@@ -2,9 +2,29 @@
 import type { Colors } from 'picocolors/types.js'
 import { clip, printable } from '../services/text.ts'
 import type { Panel } from './panel.ts'
+import type { Stage } from './stage.ts'
+import type { Talk } from './talk.ts'
+
+/** Lets the person choose. @returns the index, null for none */
+export function pick(
+  title: string,
+  items: string[],
+  { stage, colors, talk }: { stage: Stage; colors: Colors; talk: Talk },
+): Promise<number | null> {
+  return new Promise((resolve) => {
+    talk.setAsking(true)
+    const close = stage.open(
+      createPickerPanel(title, items, colors, (index) => {
+        close()
+        talk.setAsking(false)
+        resolve(index)
+      }),
+    )
+  })
+}
 
 /** @param done told the index of the chosen item, null where none is wanted */
-export function createPickerPanel(
+function createPickerPanel(
   title: string,
   items: string[],
   colors: Colors,

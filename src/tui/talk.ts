@@ -25,6 +25,8 @@ export interface Talk {
   figures(): Figures
   setAsking(isAsking: boolean): void
   setStopped(state: string | null): void
+  /** What a command of the person's is at, in words. */
+  setDoing(words: string | null): void
   /** Ends the turn that runs, and the session. */
   close(): Promise<void>
 }
@@ -50,6 +52,7 @@ export function createTalk(options: TalkOptions): Talk {
   let since = performance.now()
   let asking = false
   let stopped: string | null = null
+  let doing: { words: string; since: number } | null = null
   let branch: string | null = null
   let model: string | null = null
   let step: StepPort | null = null
@@ -101,6 +104,7 @@ export function createTalk(options: TalkOptions): Talk {
     if (session === null) return { kind: 'opening' }
     if (asking) return { kind: 'asks' }
     if (stopped !== null) return { kind: 'steps', state: stopped }
+    if (!working && doing !== null) return { kind: 'works', state: '', ...doing }
     if (!working) return { kind: 'waits' }
     const running = options.running()
     return { kind: 'works', state, words: running?.words ?? null, since: running?.since ?? since }
@@ -171,6 +175,10 @@ export function createTalk(options: TalkOptions): Talk {
     },
     setStopped(at) {
       stopped = at
+      changed()
+    },
+    setDoing(words) {
+      doing = words === null ? null : { words, since: performance.now() }
       changed()
     },
     async close() {

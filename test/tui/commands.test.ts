@@ -1,0 +1,132 @@
+/** The commands of the conversation, typed as a person types them. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { runAgent, temporaryDirectory } from '../support/agent.ts'
+import { call, reply, startFakeModel } from '../support/fakeModel.ts'
+import { openScreen, type Screen } from './tmux.ts'
+
+const SIZE = { columns: 110, rows: 46 }
+
+/** Types a command and gives what is shown from it on, once the conversation waits again. */
+async function command(screen: Screen, text: string): Promise<string> {
+  await screen.type(text)
+  await screen.press('Enter')
+  const shown = await screen.until(new RegExp(`^> ${text.replace(/[/.[\]]/g, '\\$&')}$[\\s\\S]*^>$[\\s\\S]*ready`, 'm'))
+  return shown.slice(shown.lastIndexOf(`> ${text}`))
+}
+
+test('what can be asked about a session is what the command line says of it', async () => {
+  const model = await startFakeModel({
+    replies: [reply([call('glob', { pattern: '*' })]), reply('One file.'), reply('Bigger now.')],
+  })
+  const home = temporaryDirectory()
+  const cwd = temporaryDirectory()
+  writeFileSync(join(cwd, 'a.txt'), 'hello\n')
+  mkdirSync(join(home, '.agent'))
+  writeFileSync(join(home, '.agent/settings.json'), '{ "permissions": { "allow": ["Bash(npm test)"] } }')
+  const screen = await openScreen({ url: model.url, home, cwd, ...SIZE })
+  await screen.until('ready')
+  expect(await command(screen, '/trace')).toContain('Nothing has happened yet.')
+  expect(await command(screen, '/help')).toContain('/compact       summarise the conversation')
+  await screen.type('What is here?')
+  await screen.press('Enter')
+  await screen.until(/One file\.[\s\S]*ready/)
+
+  const status = await command(screen, '/status')
+  const id = /session {4}(\S+)/.exec(status)?.[1] ?? ''
+  expect(status).toMatch(new RegExp(`directory {2}${cwd}\\n.*branch {5}none\\n.*model {6}claude-sonnet-5-5`, 's'))
+  const traced = await runAgent(['trace', id], { home })
+  const shown = await command(screen, '/trace')
+  expect(shown).toContain(traced.stdout.trimEnd().split('\n').at(-1))
+  expect(await command(screen, '/permissions')).toMatch(/allow {2}from \S+settings\.json\n {4}Bash\(npm test\)/)
+  expect(await command(screen, '/config')).toContain('compaction.input_tokens')
+  expect(await command(screen, '/skills')).toContain('No skills here.')
+  expect(await command(screen, '/memory')).toContain('No memories here.')
+  expect(await command(screen, '/cost')).toContain('2 model calls')
+  expect(await command(screen, '/nonsense')).toContain('There is no command /nonsense.')
+
+  expect(await command(screen, '/model claude-haiku-4-5')).toContain('From the next call on the model is')
+  await screen.type('And now?')
+  await screen.press('Enter')
+  await screen.until(/Bigger now\.[\s\S]*ready · claude-haiku-4-5/)
+  expect(model.requests.map(({ body }) => body.model)).toEqual([
+    'claude-sonnet-5-5',
+    'claude-sonnet-5-5',
+    'claude-haiku-4-5',
+  ])
+
+  await command(screen, '/export talk.md')
+  expect(readFileSync(join(cwd, 'talk.md'), 'utf8')).toMatch(/^## User\n\nWhat is here\?\n\n## Agent\n\n```json\nglob /)
+  expect(await command(screen, '/export talk.md')).toContain('is there already')
+  await command(screen, '/export all.jsonl')
+  expect(readFileSync(join(cwd, 'all.jsonl'), 'utf8')).toBe(
+    (await runAgent(['sessions', 'export', id], { home })).stdout,
+  )
+  expect(model.problems).toEqual([])
+})
+
+test('a fork goes on by itself; the session it comes from stays as it is', async () => {
+  const model = await startFakeModel({ replies: [reply('First.'), reply('Another first.')] })
+  const home = temporaryDirectory()
+  const screen = await openScreen({ url: model.url, home, ...SIZE })
+  await screen.until('ready')
+  await screen.type('Begin.')
+  await screen.press('Enter')
+  await screen.until(/First\.[\s\S]*ready/)
+  // After its third transition the prompt waits for an answer.
+  expect(await command(screen, '/fork 3')).toMatch(/session [0-9a-f]{8}\n\n> Begin\.\n\nThe last turn of this session/)
+  await screen.press('Enter')
+  await screen.until(/Another first\.[\s\S]*ready/)
+  const { stdout } = await runAgent(['sessions', '--json'], { home })
+  const sessions = JSON.parse(stdout) as Array<{ first_prompt: string; turns: number }>
+  expect(sessions.map(({ first_prompt, turns }) => ({ first_prompt, turns }))).toEqual([
+    { first_prompt: 'Begin.', turns: 1 },
+    { first_prompt: 'Begin.', turns: 1 },
+  ])
+})
+
+test('trust is asked for, and the settings of the project count from then on', async () => {
+  const model = await startFakeModel({
+    replies: [reply([call('bash', { command: 'npm --version' })]), reply('It ran.')],
+  })
+  const home = temporaryDirectory()
+  const cwd = temporaryDirectory()
+  mkdirSync(join(cwd, '.agent'))
+  writeFileSync(join(cwd, '.agent/settings.json'), '{ "permissions": { "allow": ["Bash(npm --version)"] } }')
+  const screen = await openScreen({ url: model.url, home, cwd, ...SIZE })
+  await screen.until('ready')
+  await screen.type('/trust')
+  await screen.press('Enter')
+  await screen.until(`Trust ${cwd}?`)
+  await screen.press('Enter')
+  await screen.until(/ready/)
+  expect(existsSync(join(home, '.agent/trust.json'))).toBe(false)
+  await screen.type('/trust')
+  await screen.press('Enter')
+  await screen.until(`Trust ${cwd}?`)
+  await screen.press('Down', 'Enter')
+  await screen.until('is trusted.')
+  await screen.until('ready')
+  await screen.type('Which npm?')
+  await screen.press('Enter')
+  await screen.until(/✓ bash npm --version[\s\S]*It ran\.[\s\S]*ready/)
+})
+
+test('step mode shows each service before it starts, and goes on when told', async () => {
+  const model = await startFakeModel({ replies: [reply('Stepped.')] })
+  const home = temporaryDirectory()
+  const screen = await openScreen({ url: model.url, home, ...SIZE })
+  await screen.until('ready')
+  await command(screen, '/step')
+  await screen.type('Hello.')
+  await screen.press('Enter')
+  await screen.until(/loadContext[\s\S]*n next · c go on without stopping · q interrupt/)
+  await screen.type('n')
+  await screen.until(/persisting is about to start persist\n.*writes 2 records/)
+  await screen.press('Enter')
+  await screen.until('calling is about to start callModel')
+  expect(model.requests).toEqual([])
+  await screen.type('c')
+  await screen.until(/Stepped\.[\s\S]*ready/)
+})
