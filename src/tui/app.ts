@@ -189,6 +189,13 @@ export function runApp(desk: Desk): Promise<number> {
   function takeRest({ name, ctrl }: Key): void {
     if (name === 'escape' && !editor.closeMenu()) talk.interrupt()
     if (name === 'd' && ctrl && editor.text() === '') void leave(null)
+    if (name === 'r' && ctrl) void searchHistory()
+  }
+  async function searchHistory(): Promise<void> {
+    const lines = [...new Set([...history.all()].reverse())]
+    const index = await hands.pick('Said before:', lines.map(printableLine))
+    if (index !== null) editor.setText(printable(lines[index] ?? ''))
+    stage.now()
   }
   function onInterrupt(): void {
     const again = performance.now() - lastInterrupt < TWICE_MS

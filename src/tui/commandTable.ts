@@ -47,7 +47,7 @@ const KEYS: Array<[string, string]> = [
   ['Shift-Enter, Alt-Enter, Ctrl-J, \\ Enter', 'a new line'],
   ['@', 'complete a file'],
   ['/', 'complete a command'],
-  ['Up, Down', 'what was typed before'],
+  ['Up, Down; Ctrl-R', 'what was typed before; search in it'],
   ['Esc, Ctrl-C', 'stop what the agent does'],
   ['Ctrl-O', 'the output of the last call; again, of the one before it'],
   ['Ctrl-A E B F K U W Y, Alt-B F D', 'move and cut as in Emacs'],

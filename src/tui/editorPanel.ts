@@ -98,7 +98,7 @@ export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
     if (to < 0 || to > lines.length) return false
     if (back === 0) draft = editor.text
     back = to
-    editor = withText(editor, to === 0 ? draft : (lines[lines.length - to] ?? ''))
+    editor = withText(editor, to === 0 ? draft : clean(lines[lines.length - to] ?? ''))
     menu = null
     return true
   }

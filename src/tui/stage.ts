@@ -110,7 +110,16 @@ export function createStage(options: StageOptions): Stage {
     screen.print(...blocks)
     live.now()
   }
-  process.on('SIGCONT', () => setTimeout(back, 1))
+  process.on('SIGCONT', () =>
+    setTimeout(() => {
+      if (closed || away) return back()
+      // Stopped by someone else, with the terminal as it was: the shell has set its own modes meanwhile.
+      terminal.end()
+      terminal.begin()
+      screen.redraw()
+      live.now()
+    }, 1),
+  )
   return {
     columns: () => screen.columns(),
     print,
@@ -140,6 +149,7 @@ export function createStage(options: StageOptions): Stage {
     },
     quiet: () => performance.now() - lastInput,
     suspend() {
+      if (process.platform === 'win32') return
       live.stop()
       screen.clear()
       terminal.end()

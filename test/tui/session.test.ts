@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { temporaryDirectory } from '../support/agent.ts'
+import { runAgent, temporaryDirectory } from '../support/agent.ts'
 import { call, type FakeModel, held, reply, startFakeModel } from '../support/fakeModel.ts'
 import { openScreen, type Size, steady } from './tmux.ts'
 
@@ -139,7 +139,14 @@ describe.each(SIZES)('at $name', ({ name, columns, rows }) => {
     await keep('13-resumed', await screen.until(/After the summary[\s\S]*ready/))
     await screen.press('C-c')
     await screen.press('C-c')
-    await keep('14-left', await screen.until(/To go on with this conversation: .*\n\$/))
+    const left = await screen.until(/To go on with this conversation: .*\n\$/)
+    await keep('14-left', left)
+
+    // All of it is in the journal, the interrupts and the summary too, and the machine follows it.
+    const id = /agent -r (\S+)/.exec(left)?.[1] ?? ''
+    const replayed = await runAgent(['replay', id, '--json'], { home })
+    expect(replayed.code).toBe(0)
+    expect(JSON.parse(replayed.stdout)).toMatchObject({ session_id: id, state: 'done', matches: true })
   })
 
   test('the size changes while an answer streams', async () => {
