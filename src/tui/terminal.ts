@@ -12,6 +12,8 @@ const LEAVE = '\x1b[?2026l\x1b[?7h\x1b[<u\x1b[?2004l\x1b[?25h\x1b[0m'
 
 /** After this long without more an ESC was the key, in milliseconds. */
 const ESCAPE_MS = 30
+/** What comes so soon after the terminal was taken was typed before. */
+const EARLY_MS = 100
 
 export interface Terminal {
   write(text: string): void
@@ -38,6 +40,7 @@ export function openTerminal({ stdin, stdout, onInput, onResize, onClosed }: Ter
   let timer: NodeJS.Timeout | null = null
   let guard: ChildProcess | null = null
   let open = false
+  let begun = 0
 
   const take = (inputs: Input[]): void => {
     for (const input of inputs) onInput(input)
@@ -45,7 +48,9 @@ export function openTerminal({ stdin, stdout, onInput, onResize, onClosed }: Ter
   const onData = (chunk: string): void => {
     if (timer !== null) clearTimeout(timer)
     timer = null
-    take(reader.push(chunk))
+    // What was typed before the terminal was ours has its Enter as a line end.
+    const isEarly = performance.now() - begun < EARLY_MS
+    take(reader.push(isEarly ? chunk.replaceAll('\n', '\r') : chunk))
     if (reader.waits()) timer = setTimeout(() => take(reader.flush()), ESCAPE_MS)
   }
   const write = (text: string): void => {
@@ -54,6 +59,7 @@ export function openTerminal({ stdin, stdout, onInput, onResize, onClosed }: Ter
   const begin = (): void => {
     if (open) return
     open = true
+    begun = performance.now()
     stdin.setRawMode(true)
     write(ENTER)
     stdin.resume()

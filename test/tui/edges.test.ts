@@ -1,5 +1,5 @@
 /** What goes wrong at a terminal: kills, closed windows, Ctrl-Z, hostile text, terminals that can do little. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { runAgent, temporaryDirectory } from '../support/agent.ts'
@@ -239,4 +239,76 @@ test('without a key nothing is opened: one sentence, exit 2', async () => {
   await screen.type('echo "code $?"')
   await screen.press('Enter')
   expect(await screen.until(/^code/m)).toMatch(/agent: No API key: set ANTHROPIC_API_KEY[\s\S]*\ncode 2/)
+})
+
+test('a reply that breaks off is marked as void, and the one that follows counts', async () => {
+  const model = await startFakeModel({
+    replies: [
+      reply('Half an answer that will break.\n\nAnd more of it, so that something stands there.', {
+        deltaChars: 20,
+        chunkDelayMs: 10,
+        cut: { after: 'block_stop', by: 'destroy' },
+      }),
+      reply('The whole answer.'),
+    ],
+  })
+  const home = temporaryDirectory()
+  const screen = await openScreen({ url: model.url, home, ...SIZE })
+  await screen.until('ready')
+  await screen.type('Say it.')
+  await screen.press('Enter')
+  const shown = await screen.until(/The whole answer\.[\s\S]*ready/)
+  expect(shown).toMatch(/Half an answer[\s\S]*its text above is void\.[\s\S]*The whole answer\./)
+})
+
+test('with NO_COLOR the conversation is the same without colours', async () => {
+  const model = await startFakeModel({ replies: [reply('**Bold** and `code`.')] })
+  const home = temporaryDirectory()
+  const screen = await openScreen({ url: model.url, home, ...SIZE, env: { NO_COLOR: '1' } })
+  await screen.until('ready')
+  await screen.type('Say it.')
+  await screen.press('Enter')
+  await screen.until(/Bold and code\.[\s\S]*ready/)
+  expect(await screen.coloured()).not.toMatch(/\x1b\[[\d;]*m/)
+})
+
+test('what was typed in a directory is there again in the next conversation, for its user only', async () => {
+  const model = await startFakeModel({ replies: [reply('One.')] })
+  const home = temporaryDirectory()
+  const cwd = temporaryDirectory()
+  const first = await openScreen({ url: model.url, home, cwd, ...SIZE })
+  await first.until('ready')
+  await first.type('remember these words')
+  await first.press('Enter')
+  await first.until(/One\.[\s\S]*ready/)
+  await first.press('C-d')
+  await first.until('To go on with this conversation')
+  const second = await openScreen({ url: model.url, home, cwd, ...SIZE })
+  await second.until('ready')
+  await second.type('a draft')
+  await second.press('Up')
+  await second.until('> remember these words')
+  await second.press('Down')
+  await second.until('> a draft')
+  await second.press('C-u', 'C-r')
+  await second.type('words')
+  await second.until('› remember these words')
+  const elsewhere = await openScreen({ url: model.url, home, cwd: temporaryDirectory(), ...SIZE })
+  await elsewhere.until('ready')
+  await elsewhere.press('Up')
+  expect(await elsewhere.until('ready')).not.toContain('remember these words')
+  const [name = ''] = readdirSync(join(home, '.agent/history'))
+  const modes = [join(home, '.agent/history'), join(home, '.agent/history', name)].map(
+    (path) => statSync(path).mode & 0o777,
+  )
+  expect(modes).toEqual([0o700, 0o600])
+})
+
+test('words typed while the session is still opening are sent when it is open', async () => {
+  const model = await startFakeModel({ replies: [reply('Heard.')] })
+  const home = temporaryDirectory()
+  const screen = await openScreen({ url: model.url, home, ...SIZE })
+  await screen.type('Early words.')
+  await screen.press('Enter')
+  await screen.until(/> Early words\.[\s\S]*Heard\.[\s\S]*ready/)
 })
