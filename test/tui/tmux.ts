@@ -114,7 +114,8 @@ export async function openScreen(options: ScreenOptions): Promise<Screen> {
     },
     press,
     shown,
-    all: async () => trimmed(await tmux('capture-pane', '-p', '-J', '-S', '-')),
+    // Without the line that started it, which names this machine's directories.
+    all: async () => withoutStart(trimmed(await tmux('capture-pane', '-p', '-J', '-S', '-'))),
     coloured: () => tmux('capture-pane', '-p', '-e'),
     until: (what) => wait(what, true),
     sees: (what) => wait(what, false),
@@ -149,6 +150,10 @@ export async function gone(pid: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
   throw new Error(`Process ${pid} did not end.`)
+}
+
+function withoutStart(screen: string): string {
+  return screen.replace(/^\$ clear; .*\n+/, '')
 }
 
 function trimmed(screen: string): string {
