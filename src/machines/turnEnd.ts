@@ -5,7 +5,7 @@ import type { TurnEndedRecord } from './journal.ts'
 export type TurnEnd = 'done' | 'cancelled' | 'failed' | 'outOfTurns'
 
 /** @returns the record that closes the turn; its message says what the user can do next. */
-export function turnEnded(as: TurnEnd, { turn }: Conversation): TurnEndedRecord {
+export function turnEnded(as: TurnEnd, { turn, session }: Conversation): TurnEndedRecord {
   switch (as) {
     case 'done':
       return { type: 'turnEnded', status: 'done', subtype: 'success' }
@@ -14,7 +14,7 @@ export function turnEnded(as: TurnEnd, { turn }: Conversation): TurnEndedRecord 
         type: 'turnEnded',
         status: 'cancelled',
         subtype: 'error_interrupted',
-        message: `Interrupted (${turn.interrupted ?? 'on request'}). Resume the session to go on.`,
+        message: `Interrupted (${turn.interrupted ?? 'on request'}). ${goOn(session)}`,
       }
     case 'failed':
       return {
@@ -28,7 +28,13 @@ export function turnEnded(as: TurnEnd, { turn }: Conversation): TurnEndedRecord 
         type: 'turnEnded',
         status: 'failed',
         subtype: 'error_max_turns',
-        message: `Stopped after ${turn.calls} model calls (--max-turns ${turn.limits.max_turns}). Resume the session to go on.`,
+        message: `Stopped after ${turn.calls} model calls (--max-turns ${turn.limits.max_turns}). ${goOn(session)}`,
       }
   }
+}
+
+/** A subagent's session is its parent's to go on with. */
+function goOn(session: Conversation['session']): string {
+  const isOwn = session !== null && session.parent === undefined
+  return isOwn ? `To go on: agent resume ${session.session_id}` : 'Resume the session to go on.'
 }

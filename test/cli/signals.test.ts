@@ -191,7 +191,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       expect([end.code, end.signal]).toEqual([CODES[signal], null])
       const result = resultOf(end)
       expect(result).toMatchObject({ type: 'result', subtype: 'error_interrupted', is_error: true })
-      expect(result.errors).toEqual([`Interrupted (${signal}). Resume the session to go on.`])
+      expect(result.errors).toEqual([`Interrupted (${signal}). To go on: agent resume ${result.session_id}`])
       expect(end.stderr).not.toMatch(/\n\s+at /)
       expect(ms).toBeLessThan(PATIENCE_MS)
       expect(marked(marker)).toEqual([])

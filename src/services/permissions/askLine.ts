@@ -30,10 +30,10 @@ function wording({ tool, subject, reason, rules }: Question): string {
     .map((line) => `    ${line}`)
   const always = rules.map((rule) => printableLine(rule)).join(', ')
   const keys = [
-    'o  once',
-    's  for this session',
-    ...(always === '' ? [] : [`a  always: adds ${always} to your settings`]),
-    'n  no; or type what to do instead',
+    '1  once',
+    '2  for this session',
+    ...(always === '' ? [] : [`3  always: adds ${always} to your settings`]),
+    '4  no; or type what to do instead',
   ]
   return [
     `\n${printableLine(tool)} asks:`,
@@ -72,17 +72,21 @@ function answerOf(line: string, canKeep: boolean): Answer | null {
   switch (text.toLowerCase()) {
     case '':
       return null
+    case '1':
     case 'o':
     case 'once':
     case 'y':
     case 'yes':
       return { kind: 'once' }
+    case '2':
     case 's':
     case 'session':
       return { kind: 'session' }
+    case '3':
     case 'a':
     case 'always':
       return canKeep ? { kind: 'always' } : null
+    case '4':
     case 'n':
     case 'no':
       return { kind: 'no', why: null }

@@ -1,7 +1,7 @@
 /** Keeps a database file that cannot be used: whole, byte for byte, under another name beside it. */
 import { closeSync, existsSync, openSync, readSync, renameSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { StoreError } from './errors.ts'
+import { errorCode, StoreError } from './errors.ts'
 import { waitForLock } from './lock.ts'
 
 /** The files of one database. The log goes first: left behind, it would be played into the next database. */
@@ -51,26 +51,46 @@ export async function setDatabaseAside(
 /** Every log that SQLite wrote begins with one of these, https://www.sqlite.org/fileformat2.html#walformat. */
 const WAL_MAGIC = [0x377f0682, 0x377f0683]
 
-/** Moves a `-wal` file aside that is no log: SQLite would take it for empty and write over it. */
-export function setForeignLogAside(path: string, warn: (message: string) => void): void {
+/** How often a log is looked at before it counts as foreign, and the pause between, in milliseconds. */
+const LOOKS = { times: 5, pause_ms: 20 }
+
+/**
+ * Moves a `-wal` file aside that is no log: SQLite would take it for empty and write over it. Looked at more than
+ * once: another process may just be cutting or beginning it, and a log taken from under it would damage the database.
+ */
+export async function setForeignLogAside(path: string, warn: (message: string) => void): Promise<void> {
   const log = `${path}-wal`
-  const found = statSync(log, { throwIfNoEntry: false })
-  if (found === undefined || !found.isFile() || found.size === 0 || isLog(log)) return
-  const target = `${freeName(path)}-wal`
-  renameSync(log, target)
-  warn(
-    `The write-ahead log of the session store ${path} is no log. It is kept as ${target}; the store is used without.`,
-  )
+  for (let looks = 1; beginsForeign(log); looks++) {
+    if (looks === LOOKS.times) {
+      const target = `${freeName(path)}-wal`
+      renameSync(log, target)
+      warn(
+        `The write-ahead log of the session store ${path} is no log. It is kept as ${target}; the store is used without.`,
+      )
+      return
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOKS.pause_ms))
+  }
 }
 
-function isLog(path: string): boolean {
-  const magic = Buffer.alloc(4)
-  const fd = openSync(path, 'r')
+/** @returns whether a file is there whose first bytes are no log's; one that is empty or gone is nothing to move */
+function beginsForeign(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined || !found.isFile() || found.size === 0) return false
+  const start = Buffer.alloc(4)
+  let length: number
   try {
-    return readSync(fd, magic) === 4 && WAL_MAGIC.includes(magic.readUInt32BE())
-  } finally {
-    closeSync(fd)
+    const fd = openSync(path, 'r')
+    try {
+      length = readSync(fd, start)
+    } finally {
+      closeSync(fd)
+    }
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false
+    throw error
   }
+  return length > 0 && !(length === 4 && WAL_MAGIC.includes(start.readUInt32BE()))
 }
 
 function freeName(path: string): string {

@@ -68,7 +68,7 @@ async function prepareFiles(path: string, warn: (message: string) => void): Prom
       `The session store ${path} is ${found.isDirectory() ? 'a directory' : 'no file'}. Move it away.`,
     )
   }
-  setForeignLogAside(path, warn)
+  await setForeignLogAside(path, warn)
   if (found === undefined && createPrivateFile(path, '')) await createDatabase(path)
   for (const part of ['', '-wal', '-shm']) tightenFile(path + part)
 }

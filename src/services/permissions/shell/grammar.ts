@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
 import type { Node, Parser } from 'web-tree-sitter'
 
 export type { Node } from 'web-tree-sitter'
@@ -29,6 +30,8 @@ export function loadGrammar(): Promise<WithTree> {
 }
 
 async function load(): Promise<WithTree> {
+  // V8 would go on to optimise the grammar's one huge function, and the process stands still for half a second.
+  setFlagsFromString('--liftoff-only')
   const { Language, Parser } = await import('web-tree-sitter')
   await Parser.init({ wasmBinary: await wasm('web-tree-sitter', 'web-tree-sitter.wasm') })
   const language = await Language.load(await wasm('tree-sitter-bash', 'tree-sitter-bash.wasm'))
