@@ -39,7 +39,7 @@ describe.each(SIZES)('at $name', ({ name, columns, rows }) => {
     const model = await startFakeModel({
       replies: [
         // Two rounds of tools, one call granted.
-        reply(['I look around.', call('bash', { command: 'cat a.txt' }), call('glob', { pattern: '*' })]),
+        reply(['I look around.', call('bash', { command: 'cat a.txt' })]),
         reply(['Now the file.', call('read_file', { path: 'a.txt' })]),
         reply(ANSWER, { deltaChars: 7, chunkDelayMs: 2 }),
         // A change, refused with a reason.
