@@ -144,11 +144,13 @@ async function inspect({ desk, session, tell }: Hands): Promise<void> {
 }
 
 function step({ tell, toggleStep }: Hands): void {
-  tell(
-    toggleStep()
-      ? 'From now on the agent stops before each service: n or Enter takes the step, c goes on without stopping, q interrupts.'
-      : 'The agent stops no more.',
-  )
+  const isOn = toggleStep()
+  if (isOn === null) tell('Steps cannot be shown in this terminal: agent --step -p "…" takes them in lines.')
+  else if (!isOn) tell('The agent stops no more.')
+  else
+    tell(
+      'From now on the agent stops before each service: n or Enter takes the step, c goes on without stopping, q interrupts.',
+    )
 }
 
 async function permissions({ desk, session, show, tell }: Hands): Promise<void> {

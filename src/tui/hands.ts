@@ -23,7 +23,7 @@ export interface Hands {
   setModel(name: string): void
   /** Lets the person choose. @returns the index, null for none */
   pick(title: string, items: string[]): Promise<number | null>
-  /** Stops before each service from now on, or no more. @returns whether it does now */
-  toggleStep(): boolean
+  /** Stops before each service from now on, or no more. @returns whether it does now; null where it cannot */
+  toggleStep(): boolean | null
   leave(): void
 }

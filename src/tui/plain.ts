@@ -80,7 +80,7 @@ export async function runPlain(desk: Desk): Promise<number> {
       const number = Number((await lines.next())?.trim() || Number.NaN)
       return items[number - 1] === undefined ? null : number - 1
     },
-    toggleStep: () => false,
+    toggleStep: () => null,
     leave: () => {
       isLeaving = true
     },
