@@ -3,6 +3,7 @@
  * Which events are possible depends on the state alone, as it does in a run.
  */
 import type { AgentContext } from '../../src/machines/agentSetup.ts'
+import { canCompact } from '../../src/machines/compaction.ts'
 import { type Conversation, isUnfinished } from '../../src/machines/conversation.ts'
 import { planEmergency } from '../../src/machines/emergency.ts'
 import type {
@@ -52,6 +53,8 @@ export interface Alphabet {
   memory: boolean
   /** What a tool gives back that went well. */
   result: string
+  /** A person may ask for a summary, as a turn of its own. */
+  askedSummaries?: true
   /** A second interrupt before the first has ended the turn. */
   secondInterrupt: boolean
 }
@@ -94,16 +97,18 @@ function interrupts({ context }: View, { secondInterrupt }: Alphabet): MachineEv
   return secondInterrupt || context.conversation.turn.interrupted === null ? [INTERRUPT] : []
 }
 
-function loadEvents(conversation: Conversation, { limits, memory }: Alphabet): MachineEvent[] {
+function loadEvents(conversation: Conversation, { limits, memory, askedSummaries }: Alphabet): MachineEvent[] {
   const opened: JournalRecord = { type: 'opened', session_id: 's', cwd: '/d', model: 'm' }
   const text = `do ${conversation.prompts + 1}`
   const common = { cwd: '/d', limits, ...(memory && { memory: true as const }) }
   const prompt: JournalRecord = { type: 'prompt', text, blocks: [{ type: 'text', text }], ...common }
   const resumed: JournalRecord = { type: 'resumed', ...common }
+  const asked: JournalRecord = { type: 'resumed', cwd: '/d', limits, compact: { focus: 'the files' } }
   const records = conversation.session === null ? [opened, prompt] : [prompt]
   return [
     done('loadContext', { kind: 'loaded', records }),
     ...(!isUnfinished(conversation) ? [] : [done('loadContext', { kind: 'loaded', records: [resumed] })]),
+    ...(askedSummaries && canCompact(conversation) ? [done('loadContext', { kind: 'loaded', records: [asked] })] : []),
   ]
 }
 

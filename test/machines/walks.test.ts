@@ -25,7 +25,14 @@ type Choices = typeof alphabets extends fc.Arbitrary<infer T> ? T : never
 
 function alphabetOf({ max_turns, always, memory, long }: Choices): Alphabet {
   const limits = { max_turns, input_tokens: 1000, ...(always && { always }) }
-  return { ...WHOLE, limits, memory, secondInterrupt: true, result: long ? 'line '.repeat(80) : 'out' }
+  return {
+    ...WHOLE,
+    limits,
+    memory,
+    askedSummaries: true,
+    secondInterrupt: true,
+    result: long ? 'line '.repeat(80) : 'out',
+  }
 }
 
 /** Each number is one step: what it picks depends on where the session stands, so shrinking makes sessions shorter. */
