@@ -40,14 +40,23 @@ export function ensurePrivateDir(path: string): void {
 /** `mkdirSync` with `recursive` leaves the directories in between to the umask, which may lock out their owner. */
 function makeDir(path: string): void {
   try {
-    mkdirSync(path, { mode: PRIVATE_DIR })
+    makeOne(path)
   } catch (error) {
-    if (errorCode(error) === 'EEXIST') return
     // Where the parent is there and nothing can be made in it (/proc), it is no use to make it.
     if (errorCode(error) !== 'ENOENT' || existsSync(dirname(path))) throw error
     makeDir(dirname(path))
     // Once: below a link that leads nowhere it would be in vain for ever.
+    makeOne(path)
+  }
+}
+
+/** Another process may be quicker, at each step of the way. */
+function makeOne(path: string): void {
+  try {
     mkdirSync(path, { mode: PRIVATE_DIR })
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return
+    throw error
   }
   chmodSync(path, PRIVATE_DIR)
 }
