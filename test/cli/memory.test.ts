@@ -169,9 +169,9 @@ describe('memories of a turn', () => {
     const agent = await setUpMemory({ recall: JSON.stringify([...names, 'm0'].map((name) => ({ name }))) })
     writeNotes(
       agent.dir,
-      names.map((name) => ({ name, description: `About ${name}`, body: `Body of ${name}.` })),
+      names.map((name) => ({ name, description: `Deploying ${name}`, body: `Body of ${name}.` })),
     )
-    await agent.run(['-p', 'zzz'])
+    await agent.run(['-p', 'deploy it'])
     const [, memories = ''] = textsOf(agent.sent('main')[0], 0)
     expect(memories.match(/Body of m\d/g)).toEqual(['m0', 'm1', 'm2', 'm3', 'm4'].map((name) => `Body of ${name}`))
   })
@@ -185,6 +185,17 @@ describe('memories of a turn', () => {
     await agent.run(['-p', 'sing a song'])
     expect(agent.model.requests.map(kindOf)).toEqual(['main', 'extract', 'main', 'extract'])
     expect(textsOf(agent.sent('main')[1], 0)).toEqual(['sing a song'])
+  })
+
+  test('also of many memories, where none has a word in common with the request', async () => {
+    const agent = await setUpMemory()
+    const names = Array.from({ length: 9 }, (_, i) => `m${i}`)
+    writeNotes(
+      agent.dir,
+      names.map((name) => ({ name, description: `About ${name}`, body: `Body of ${name}.` })),
+    )
+    await agent.run(['-p', 'sing a song'])
+    expect(agent.model.requests.map(kindOf)).toEqual(['main', 'extract'])
   })
 })
 

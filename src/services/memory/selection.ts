@@ -11,8 +11,8 @@ export const MOST_CHOSEN = 5
 const MOST_TEXT = 16_000
 
 /**
- * - `nothing`: there is nothing to choose. A handful of memories none of which shares a word with the request is not
- *   worth a model call: the index in the system prompt names them all the same.
+ * - `nothing`: there is nothing to choose. Memories none of which shares a word with the request are not worth a model
+ *   call: the index in the system prompt names them all the same.
  * - `ask`: the model chooses; `instead` is what words alone would choose, where it fails.
  */
 export type Choice = { kind: 'nothing' } | { kind: 'ask'; question: SideQuestion<Memory[]>; instead: Memory[] }
@@ -20,7 +20,7 @@ export type Choice = { kind: 'nothing' } | { kind: 'ask'; question: SideQuestion
 /** @param words what the user said lately, the newest last */
 export function chooseMemories(memories: readonly Memory[], words: readonly string[]): Choice {
   const likely = byKeywords(memories, words.join('\n'))
-  if (memories.length === 0 || (likely.length === 0 && memories.length <= MOST_CHOSEN)) return { kind: 'nothing' }
+  if (likely.length === 0) return { kind: 'nothing' }
   const question = questionOf(catalogOf(memories, likely), words)
   return { kind: 'ask', question, instead: likely.slice(0, MOST_CHOSEN) }
 }
