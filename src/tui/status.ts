@@ -1,5 +1,7 @@
 /** The status line: what the machine does, with what, and what it has cost. */
+
 import type { Colors } from 'picocolors/types.js'
+import { STATE_WORDS } from '../services/stateWords.ts'
 import { clip, displayWidth, duration, printableLine, tokens } from '../services/text.ts'
 
 /** What the conversation is at, from where a person sits. */
@@ -20,19 +22,6 @@ export interface Figures {
   cost: number | null
   branch: string | null
   session_id: string
-}
-
-/** The machine's states, each with what it means for who waits. */
-const STATES: Readonly<Record<string, string>> = {
-  loadingContext: 'reading context',
-  recalling: 'choosing memories',
-  checkingBudget: 'checking the budget',
-  trimming: 'making room',
-  compacting: 'summarising the conversation',
-  calling: 'thinking',
-  runningTool: 'running tools',
-  persisting: 'saving',
-  remembering: 'remembering',
 }
 
 const SPINNER = ['-', '\\', '|', '/']
@@ -71,7 +60,7 @@ function wordsOf(activity: Activity, now: number, colors: Colors): [string, (tex
       return [`stopped before ${activity.state}`, colors.yellow]
     case 'works': {
       const mark = SPINNER[Math.floor(now / 120) % SPINNER.length]
-      const words = activity.words ?? STATES[activity.state] ?? printableLine(activity.state)
+      const words = activity.words ?? STATE_WORDS[activity.state] ?? printableLine(activity.state)
       return [`${mark} ${clip(words, 60)} ${duration(now - activity.since)}`, colors.cyan]
     }
   }

@@ -2,9 +2,11 @@
  * What a person at a terminal sees of a run while it goes on: a status line on stderr, and a line for each tool
  * call that has ended. Nothing of it is written where stderr is no terminal.
  */
+
 import type { Colors } from 'picocolors/types.js'
 import { addUsage, NO_USAGE, type Usage, wholeInput } from '../../machines/messages.ts'
 import type { Progress } from '../ports.ts'
+import { STATE_WORDS } from '../stateWords.ts'
 import { clip, displayWidth, duration, printableLine, tokens } from '../text.ts'
 import { createCalls } from './calls.ts'
 import type { Screen } from './screen.ts'
@@ -30,19 +32,6 @@ export interface ProgressOptions {
 
 const TICK_MS = 120
 const SPINNER = ['-', '\\', '|', '/']
-
-/** The machine's states in words; `runningTool` names its tools instead. */
-const STATES: Readonly<Record<string, string>> = {
-  loadingContext: 'reading context',
-  recalling: 'choosing memories',
-  checkingBudget: 'checking the budget',
-  trimming: 'making room',
-  compacting: 'summarising the conversation',
-  calling: 'thinking',
-  runningTool: 'running tools',
-  persisting: 'saving',
-  remembering: 'remembering',
-}
 
 /** @returns the view of one run; it draws from the first event on, until it is stopped */
 export function createProgressView(options: ProgressOptions): ProgressView {
@@ -75,7 +64,7 @@ export function createProgressView(options: ProgressOptions): ProgressView {
       case 'started':
         return
       case 'state':
-        return change(STATES[event.state] ?? printableLine(event.state))
+        return change(STATE_WORDS[event.state] ?? printableLine(event.state))
       case 'text':
         return change('answering')
       case 'textDiscarded':
