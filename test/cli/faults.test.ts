@@ -252,30 +252,58 @@ describe('an error that no retry mends', () => {
 })
 
 describe('a reply that is not whole never runs a tool', () => {
-  const cut: Array<[string, Reply]> = [
+  const cut: Array<[string, string, Reply]> = [
     [
       'cut by the output limit in its call',
+      'was cut off by the output limit',
       reply([text('On it.'), callWithJson('bash', '{"command":"touch bad', 'c')], { stop_reason: 'max_tokens' }),
     ],
     [
       'cut by the output limit behind its call',
+      'was cut off by the output limit',
       reply([call('bash', { command: 'touch bad' }, 'c')], { stop_reason: 'max_tokens' }),
     ],
-    ['with broken JSON', reply([callWithJson('bash', '{"command":"touch bad', 'c')])],
-    ['with null for an input', reply([callWithJson('bash', 'null', 'c')])],
-    ['with a list for an input', reply([callWithJson('bash', '["touch bad"]', 'c')])],
-    ['with a number for a text', reply([callWithJson('bash', '{"command":7}', 'c')])],
-    ['with __proto__', reply([callWithJson('bash', '{"__proto__":{"command":"touch bad"}}', 'c')])],
-    ['of a tool there is not', reply([call('constructor', { command: 'touch bad' }, 'c')])],
+    [
+      'with broken JSON',
+      'bash was not run: its input is not valid JSON',
+      reply([callWithJson('bash', '{"command":"touch bad', 'c')]),
+    ],
+    ['with null for an input', 'bash was not run: its input is null', reply([callWithJson('bash', 'null', 'c')])],
+    [
+      'with a list for an input',
+      'bash was not run: its input is a list',
+      reply([callWithJson('bash', '["touch bad"]', 'c')]),
+    ],
+    [
+      'with a text for an input',
+      'bash was not run: its input is a string',
+      reply([callWithJson('bash', '"touch bad"', 'c')]),
+    ],
+    ['without what it must have', 'command is missing', reply([callWithJson('bash', '{}', 'c')])],
+    [
+      'with more than there is',
+      '"extra": bash has no such field',
+      reply([callWithJson('bash', '{"command":"touch bad","extra":1}', 'c')]),
+    ],
+    [
+      'with a number for a text',
+      'command must be a string, not 7',
+      reply([callWithJson('bash', '{"command":7}', 'c')]),
+    ],
+    [
+      'with __proto__',
+      '"__proto__": bash has no such field',
+      reply([callWithJson('bash', '{"__proto__":{"command":"touch bad"}}', 'c')]),
+    ],
+    ['of a tool there is not', 'constructor', reply([call('constructor', { command: 'touch bad' }, 'c')])],
   ]
-  test.each(cut)('%s: the model is told, and goes on', async (_, bad) => {
+  test.each(cut)('%s: the model is told, and goes on', async (_, why, bad) => {
     const { model, dir, run } = await setUp((_request, n) => (n === 0 ? bad : 'ok'))
     const end = await run(['--yes', '-p', PROMPT])
     expectClean(end)
     expect([end.code, resultOf(end).result, model.problems]).toEqual([0, 'ok', []])
     expect(existsSync(join(dir, 'bad'))).toBe(false)
-    const result = told(model.requests).get('c')
-    if (result !== undefined) expect(result.is_error).toBe(true)
+    expect(told(model.requests).get('c')).toMatchObject({ is_error: true, content: expect.stringContaining(why) })
     for (const { body } of model.requests)
       for (const { content } of body.messages)
         for (const block of content) if (block.type === 'tool_use') expect(block.input).toBeTypeOf('object')

@@ -5,6 +5,8 @@ import { call, callWithJson, rawBlock, redacted, reply, text, thinking, validate
 import { callOnce, KEY, modelAt, REQUEST, replied, run, serve } from './modelRig.ts'
 
 const LS = { type: 'tool_use', id: 'a', name: 'bash', input: { command: 'ls' } }
+const notRun = (why: string) =>
+  `bash was not run: ${why}. Send the call again with one complete JSON object as its input.`
 const textBlock = (value: string) => ({ type: 'text', text: value })
 
 describe('a request', () => {
@@ -125,11 +127,20 @@ describe('a reply', () => {
   })
 
   it.each([
-    ['cut in a string', '{"command":"rm -rf x', /^its input is not valid JSON \(.+\)$/],
-    ['null', 'null', 'its input is null, not a JSON object'],
-    ['a list', '[]', 'its input is a list, not a JSON object'],
-    ['a string', '"ls"', 'its input is a string, not a JSON object'],
-    ['a number', '7', 'its input is a number, not a JSON object'],
+    [
+      'cut in a string',
+      '{"command":"rm -rf x',
+      /^bash was not run: its input is not valid JSON \(.+\)\. Send the call .+\.$/,
+    ],
+    ['null', 'null', notRun('its input is null, not a JSON object')],
+    ['a list', '[]', notRun('its input is a list, not a JSON object')],
+    ['a string', '"ls"', notRun('its input is a string, not a JSON object')],
+    ['a number', '7', notRun('its input is a number, not a JSON object')],
+    [
+      'a whole object with more after it',
+      '{"command":"ls"} x',
+      /^bash was not run: its input is not valid JSON \(.+\)\. /,
+    ],
   ])('is incomplete where an input is %s, and keeps {} for it', async (_, json, problem) => {
     const { record } = await run([reply([callWithJson('bash', json, 'a'), call('bash', { command: 'ls' }, 'b')])])
     const said = typeof problem === 'string' ? problem : expect.stringMatching(problem)
@@ -156,7 +167,7 @@ describe('a reply', () => {
     const { record } = await run([reply([callWithJson('bash', '"{}"', 'a')], { as: 'json' })])
     expect(record).toMatchObject({
       content: [{ ...LS, input: {} }],
-      incomplete: { broken: [{ id: 'a', problem: 'its input is a string, not a JSON object' }] },
+      incomplete: { broken: [{ id: 'a', problem: notRun('its input is a string, not a JSON object') }] },
     })
   })
 
@@ -173,15 +184,14 @@ describe('a reply', () => {
     )
   })
 
-  it('names the broken call of a reply cut off by max_tokens', async () => {
+  it('cut off by max_tokens in the input of a call names the limit, not the JSON', async () => {
     const { record } = await run([reply([callWithJson('bash', '{"command":"l', 'a')], { stop_reason: 'max_tokens' })])
-    expect(record).toMatchObject({
-      content: [{ ...LS, input: {} }],
-      incomplete: {
-        reason: expect.stringContaining('output limit of 1000 tokens'),
-        broken: [{ id: 'a', problem: expect.stringContaining('not valid JSON') }],
-      },
-    })
+    expect(record).toEqual(
+      replied([{ ...LS, input: {} }], {
+        stop_reason: 'max_tokens',
+        incomplete: { reason: expect.stringContaining('cut off by the output limit of 1000 tokens') },
+      }),
+    )
   })
 
   it('of text alone at max_tokens is whole and says its stop reason', async () => {

@@ -144,24 +144,24 @@ function whyIncomplete(
   broken: Array<{ id: string; problem: string }>,
 ): Incomplete | null {
   if (calls.length === 0) return null
-  const details = broken.length === 0 ? {} : { broken }
   switch (stopReason) {
     case 'max_tokens':
       return {
+        // It says why a call in it is broken, too.
         reason: `Your reply was cut off by the output limit of ${maxTokens} tokens, so none of its tool calls was run. Send them again in smaller parts, for example a large file in several edits.`,
-        ...details,
       }
     case 'refusal':
-      return { reason: 'Your reply ended in a refusal, so none of its tool calls was run.', ...details }
+      return { reason: 'Your reply ended in a refusal, so none of its tool calls was run.' }
     default: {
       if (broken.length === 0) return null
-      const named = broken.map(({ id, problem }) => {
-        const name = calls.find((call) => call.id === id)?.name ?? 'unnamed'
-        return `${name} (${id}): ${problem}`
-      })
+      const nameOfCall = (id: string) => calls.find((call) => call.id === id)?.name ?? 'unnamed'
+      const named = broken.map(({ id, problem }) => `${nameOfCall(id)} (${id}): ${problem}`)
       return {
         reason: `None of the tool calls of your reply was run, because not all of them arrived intact. ${named.join('; ')}. Send them again with complete JSON objects as input.`,
-        broken,
+        broken: broken.map(({ id, problem }) => ({
+          id,
+          problem: `${nameOfCall(id)} was not run: ${problem}. Send the call again with one complete JSON object as its input.`,
+        })),
       }
     }
   }
