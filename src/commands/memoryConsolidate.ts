@@ -1,4 +1,6 @@
 /** `agent memory consolidate`: asks the model for a shorter set of memories, however many there are. */
+
+import { count } from '../machines/words.ts'
 import { openMemory } from '../run/memory.ts'
 import { openServer } from '../run/model.ts'
 import type { Memory, MemoryPort } from '../services/memoryPorts.ts'
@@ -31,7 +33,7 @@ export async function consolidateCommand(
   const print = (after: number, problem: string | null): void => {
     const outcome = { before: all.length, after, changed: problem === null, ...(problem !== null && { problem }) }
     if (json) stdout.write(`${JSON.stringify(outcome)}\n`)
-    else if (problem === null) stdout.write(`${all.length} memories became ${after}\n`)
+    else if (problem === null) stdout.write(`${count(all.length, 'memory', 'memories')} became ${after}\n`)
     if (problem !== null) stderr.write(`agent: ${printable(problem)} The memories are as they were.\n`)
   }
   if (all.length < 2) {

@@ -2,6 +2,7 @@
 import type { Message } from '../machines/messages.ts'
 import { conversationAt, stateAt } from '../machines/replay.ts'
 import { requestMessages } from '../machines/request.ts'
+import { count } from '../machines/words.ts'
 import { jsonLine } from '../services/output/jsonLines.ts'
 import { clip, describeCall, printableLine } from '../services/text.ts'
 import { contentText, firstLines } from './lines.ts'
@@ -37,7 +38,10 @@ export function replayCommand({ id, at, json }: ReplayArgs, deps: LookDeps): Pro
     if (k === null)
       return refuse(out, `--at is the number of a transition, from 0 to ${of}, not ${JSON.stringify(at)}.`)
     if (k > of)
-      return refuse(out, `--at ${k} is beyond the end: this session has ${of} transitions (agent trace ${id}).`)
+      return refuse(
+        out,
+        `--at ${k} is beyond the end: this session has ${count(of, 'transition')} (agent trace ${id}).`,
+      )
     const { disagreement } = replay
     const shown: ReplayJson = {
       session_id: session.head.session_id,

@@ -1,4 +1,6 @@
 /** The list of sessions, for people and for scripts. */
+
+import { count } from '../machines/words.ts'
 import type { SessionHead } from '../services/ports.ts'
 import { clip, displayWidth, padTo, printableLine } from '../services/text.ts'
 import type { View } from './sessions.ts'
@@ -135,8 +137,8 @@ export function age(time: string, now: number): string {
   const seconds = (now - Date.parse(time)) / 1_000
   if (Number.isNaN(seconds)) return printableLine(time)
   for (const [unit, size] of AGES) {
-    const count = Math.floor(seconds / size)
-    if (count >= 1) return `${count} ${unit}${count === 1 ? '' : 's'} ago`
+    const units = Math.floor(seconds / size)
+    if (units >= 1) return `${count(units, unit)} ago`
   }
   return 'just now'
 }

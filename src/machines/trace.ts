@@ -4,6 +4,7 @@ import type { Graph, Visits } from './graph.ts'
 import type { JournalRecord } from './journal.ts'
 import { type ToolUseBlock, textOf, type Usage, wholeInput } from './messages.ts'
 import type { Replay, Transition } from './replay.ts'
+import { count } from './words.ts'
 
 /** One line of `agent trace --json` (contract.md, 10). */
 export interface TraceLine {
@@ -87,7 +88,7 @@ function detailOf({ record, call, from, to }: Transition, guard: string | undefi
     case 'resumed':
       return record.compact === undefined ? 'carries the turn on' : 'a summary is asked for'
     case 'context':
-      return `${record.tools.length} tools, ${record.system.length} characters`
+      return `${count(record.tools.length, 'tool')}, ${count(record.system.length, 'character')}`
     case 'reply': {
       const names = record.content.flatMap((block) => (block.type === 'tool_use' ? [block.name] : []))
       const said = names.length > 0 ? names.join(', ') : textOf(record.content)
@@ -102,11 +103,11 @@ function detailOf({ record, call, from, to }: Transition, guard: string | undefi
     case 'trimmed':
       return record.done.map(({ layer }) => layer).join(', ') || 'nothing could be written'
     case 'compacted':
-      return `${record.trigger}: from ${record.before_tokens} tokens to ${record.summary.length} characters`
+      return `${record.trigger}: from ${count(record.before_tokens, 'token')} to ${count(record.summary.length, 'character')}`
     case 'recalled':
-      return `${record.memories.length} memories, by ${record.by}`
+      return `${count(record.memories.length, 'memory', 'memories')}, by ${record.by}`
     case 'remembered':
-      return record.problem ?? `${record.files.length} memories kept`
+      return record.problem ?? `${count(record.files.length, 'memory', 'memories')} kept`
     case 'callFailed':
     case 'compactionFailed':
     case 'fault':

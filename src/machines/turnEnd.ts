@@ -1,6 +1,7 @@
 /** How a turn ends, in the words of the journal. Pure. */
 import type { Conversation } from './conversation.ts'
 import type { TurnEndedRecord } from './journal.ts'
+import { count } from './words.ts'
 
 export type TurnEnd = 'done' | 'cancelled' | 'failed' | 'outOfTurns'
 
@@ -28,7 +29,7 @@ export function turnEnded(as: TurnEnd, { turn, session }: Conversation): TurnEnd
         type: 'turnEnded',
         status: 'failed',
         subtype: 'error_max_turns',
-        message: `Stopped after ${turn.calls} model calls (--max-turns ${turn.limits.max_turns}). ${goOn(session)}`,
+        message: `Stopped after ${count(turn.calls, 'model call')} (--max-turns ${turn.limits.max_turns}). ${goOn(session)}`,
       }
   }
 }

@@ -1,6 +1,7 @@
 /** One model call: tries, the waits between them, and the record it ends in. */
 import { performance } from 'node:perf_hooks'
 import type { CallFailedRecord } from '../../machines/journal.ts'
+import { count } from '../../machines/words.ts'
 import type { ModelOutcome, ModelPort, ModelRequest, Observe } from '../ports.ts'
 import { attempt } from './attempt.ts'
 import type { Draft } from './draft.ts'
@@ -110,7 +111,7 @@ function announce(observe: Observe, attempts: number, delayMs: number, failure: 
 function givenUp(failure: Failure, verdict: Verdict, attempts: number, ms: number): string {
   if (verdict.kind === 'giveUp' && verdict.because === 'retryAfter') {
     const at = new Date(Date.now() + verdict.ms).toISOString().replace(/\.\d+Z$/, 'Z')
-    return `${sentence(failure.message)} The server says to wait ${Math.ceil(verdict.ms / 1000)} seconds, until ${at}, which is longer than a run waits: continue the session then with --continue.`
+    return `${sentence(failure.message)} The server says to wait ${count(Math.ceil(verdict.ms / 1000), 'second')}, until ${at}, which is longer than a run waits: continue the session then with --continue.`
   }
   const tries = attempts === 1 ? 'once' : `${attempts} times in ${(ms / 1000).toFixed(1)} seconds`
   return `${sentence(failure.message)} It was tried ${tries}; the session is kept, continue it later with --continue.`

@@ -4,6 +4,7 @@
  */
 import type { ReplyRecord } from '../../machines/journal.ts'
 import { wholeInput } from '../../machines/messages.ts'
+import { count } from '../../machines/words.ts'
 import type { ModelOutcome } from '../ports.ts'
 import type { Model } from './index.ts'
 import {
@@ -88,7 +89,7 @@ function differencesOf(
 }
 
 function exhausted(of: number, left: number, n: number): string {
-  if (left === 0) return `The recording holds ${of} ${of === 1 ? 'reply' : 'replies'} and all of them were played.`
+  if (left === 0) return `The recording holds ${count(of, 'reply', 'replies')} and all of them were played.`
   return `The recording holds no reply to request ${n}: it is of another kind than the ${left} that are left.`
 }
 

@@ -1,6 +1,7 @@
 /** Lines on stderr that do not depend on a terminal: warnings, retries, errors, and what to do next at the end. */
 import type { Colors } from 'picocolors/types.js'
 import { wholeInput } from '../../machines/messages.ts'
+import { count } from '../../machines/words.ts'
 import type { Progress, RunResult } from '../ports.ts'
 import { duration, printable, printableLine, tokens } from '../text.ts'
 
@@ -17,7 +18,10 @@ export function notice(event: Progress, colors: Colors): string | null {
 /** Files were written that nobody asked for in so many words: that is said in every format. */
 function rememberedLine({ memories, consolidated }: Progress & { type: 'remembered' }, colors: Colors): string {
   const kept = memories.map(({ file, description }) => `${description} (.memory/${file})`)
-  const merged = consolidated === undefined ? [] : [`${consolidated.before} memories became ${consolidated.after}`]
+  const merged =
+    consolidated === undefined
+      ? []
+      : [`${count(consolidated.before, 'memory', 'memories')} became ${consolidated.after}`]
   return `${colors.cyan('remembered:')} ${printableLine([...kept, ...merged].join('; '))}`
 }
 
@@ -37,8 +41,7 @@ export function hintLines(result: RunResult, colors: Colors): string[] {
   if (!result.is_error && result.result === '') hint('The answer has no text.')
   const refused = [...new Set(result.permission_denials.map((denial) => printableLine(denial.tool_name)))]
   if (refused.length > 0) {
-    const count = result.permission_denials.length
-    const calls = count === 1 ? '1 tool call was' : `${count} tool calls were`
+    const calls = count(result.permission_denials.length, 'tool call was', 'tool calls were')
     hint(
       `${calls} refused for lack of permission (${refused.join(', ')}). Each of them says in its result what would allow it.`,
     )
@@ -50,7 +53,7 @@ export function hintLines(result: RunResult, colors: Colors): string[] {
 export function sessionLine(result: RunResult, colors: Colors, figures: boolean): string {
   const id = `session ${printableLine(result.session_id)}`
   if (!figures) return id
-  const calls = result.num_turns === 1 ? '1 model call' : `${result.num_turns} model calls`
+  const calls = count(result.num_turns, 'model call')
   const used = `${tokens(wholeInput(result.usage))} tokens in, ${tokens(result.usage.output_tokens)} out`
   const cost = result.total_cost_usd === null ? '' : ` · $${result.total_cost_usd.toFixed(4)}`
   return colors.dim(`${id} · ${duration(result.duration_ms)} · ${calls} · ${used}${cost}`)

@@ -3,6 +3,7 @@ import { firstUnits, imagesOfResult, lastUnits, textOfResult } from '../../machi
 import type { ToolFinishedRecord } from '../../machines/journal.ts'
 import { POLICY } from '../../machines/layers/policy.ts'
 import { previewOf } from '../../machines/layers/words.ts'
+import { count } from '../../machines/words.ts'
 import type { Spooled } from '../ports.ts'
 import type { RunDeps } from './deps.ts'
 
@@ -26,14 +27,16 @@ export async function keepLarge(deps: RunDeps, id: string, content: Content, spo
 }
 
 function sizeOf({ bytes, leftOut }: Spooled): string {
-  return leftOut === 0 ? `${bytes} bytes` : `${bytes + leftOut} bytes, of which the file has the first ${bytes}`
+  return leftOut === 0
+    ? count(bytes, 'byte')
+    : `${count(bytes + leftOut, 'byte')}, of which the file has the first ${bytes}`
 }
 
 function cutContent(content: Content, text: string, why: string): Content {
   const head = firstUnits(text, KEPT_OF_END)
   const tail = lastUnits(text, KEPT_OF_END)
   const left = text.length - head.length - tail.length
-  const shown = `${head}\n[… ${left} characters left out; they could not be saved: ${firstUnits(why, 300)} …]\n${tail}`
+  const shown = `${head}\n[… ${count(left, 'character')} left out; they could not be saved: ${firstUnits(why, 300)} …]\n${tail}`
   const images = imagesOfResult(content)
   return images.length === 0 ? shown : [{ type: 'text', text: shown }, ...images]
 }

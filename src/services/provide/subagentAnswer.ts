@@ -1,6 +1,7 @@
 /** What the parent gets of a subagent: its last words, or how far it came. */
 import type { Conversation } from '../../machines/conversation.ts'
 import { isBlank, textOf } from '../../machines/messages.ts'
+import { count } from '../../machines/words.ts'
 import type { ToolResult } from '../ports.ts'
 
 export const INTERRUPTED = 'it was interrupted'
@@ -15,7 +16,7 @@ export function answerOf(c: Conversation): ToolResult {
       if (isBlank(text)) return unfinished('it ended without an answer', lastWords(c))
       return { kind: 'ok', content: stop_reason === 'max_tokens' ? `${text}\n\n${CUT}` : text }
     case 'error_max_turns':
-      return unfinished(`it reached the limit of ${calls} model calls`, lastWords(c))
+      return unfinished(`it reached the limit of ${count(calls, 'model call')}`, lastWords(c))
     case 'error_interrupted':
       return unfinished(INTERRUPTED, lastWords(c))
     case 'error_during_execution':

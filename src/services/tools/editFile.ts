@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
 import * as z from 'zod/mini'
 import { wellFormed } from '../../machines/messages.ts'
+import { count } from '../../machines/words.ts'
 import type { ToolResult } from '../ports.ts'
 import { MOST_COUNTED, replaceText } from './files/changes.ts'
 import { whatIsThere } from './files/nearNames.ts'
@@ -94,7 +95,7 @@ function edit(call: Input, content: Buffer): EditOutcome {
     case 'unchanged':
       return failure(`The change would leave ${call.path} as it is; nothing was changed.`)
     case 'edited': {
-      const places = edited.lines.length === 1 ? '1 place' : `${edited.lines.length} places`
+      const places = count(edited.lines.length, 'place')
       return {
         kind: 'edited',
         content: edited.content,

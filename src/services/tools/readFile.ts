@@ -1,6 +1,7 @@
 /** `read_file`: a file as the model should see it. */
 import type { FileHandle } from 'node:fs/promises'
 import * as z from 'zod/mini'
+import { count } from '../../machines/words.ts'
 import { IMAGE_BYTES, IMAGE_SIDE, imageSize, imageType } from '../image.ts'
 import type { SeenFiles, ToolResult } from '../ports.ts'
 import { LINE_LENGTH, LineReader, type LineWindow } from './files/lines.ts'
@@ -174,7 +175,7 @@ function present(call: Input, window: LineWindow, atEnd: boolean): ToolResult {
   const last = first + window.lines.length - 1
   if (atEnd && window.total === 0) return { kind: 'ok', content: `${call.path} is empty.` }
   if (window.lines.length === 0) {
-    return failure(`${call.path} has ${plural(window.total, 'line')}; offset ${first} is beyond its end.`)
+    return failure(`${call.path} has ${count(window.total, 'line')}; offset ${first} is beyond its end.`)
   }
   const more = !atEnd || last < window.total
   const notes = [
@@ -196,8 +197,4 @@ function cutNote(cut: number[]): string[] {
   const which = cut.length === 1 ? `Line ${first} is` : `${cut.length} lines (the first is line ${first}) are`
   const how = `sed -n ${first}p <file> | cut -c ${LINE_LENGTH + 1}-`
   return [`${which} cut after ${LINE_LENGTH} characters; see the rest with bash: ${how}.`]
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

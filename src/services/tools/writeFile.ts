@@ -1,6 +1,7 @@
 /** `write_file`: a file's whole content. */
 import * as z from 'zod/mini'
 import { wellFormed } from '../../machines/messages.ts'
+import { count } from '../../machines/words.ts'
 import { absolutePath, pathField, realTarget } from './files/paths.ts'
 import { failure } from './files/reasons.ts'
 import { replaceFile } from './files/replaceFile.ts'
@@ -39,7 +40,10 @@ export const writeFileTool = defineTool<z.infer<typeof input>>({
         return failure(`${path} cannot be written because ${replaced.reason}. Nothing was written.`)
       case 'written':
         await noteWritten(env.seen, target.real, bytes)
-        return { kind: 'ok', content: `${version === null ? 'Created' : 'Replaced'} ${path} (${bytes.length} bytes).` }
+        return {
+          kind: 'ok',
+          content: `${version === null ? 'Created' : 'Replaced'} ${path} (${count(bytes.length, 'byte')}).`,
+        }
     }
   },
 })

@@ -1,5 +1,6 @@
 /** Files whose path matches a pattern. */
 import { join } from 'node:path'
+import { count } from '../../../machines/words.ts'
 import type { ToolEnv, ToolResult } from '../../ports.ts'
 import { depthOf, matchesBelow, type Place } from './pattern.ts'
 import { type RipgrepEnd, recordsOf, runRipgrep } from './ripgrep.ts'
@@ -108,7 +109,8 @@ function answer(search: FileSearch, found: FirstPaths, end: RipgrepEnd, cwd: str
     lines.push(line)
   }
   const more = leftOut + paths.length - lines.length
-  if (more > 0) lines.push(`[the first ${lines.length} files; ${more} more match. Narrow the pattern to see them]`)
+  if (more > 0)
+    lines.push(`[the first ${count(lines.length, 'file')}; ${more} more match. Narrow the pattern to see them]`)
   if (trouble !== null) lines.push(`[not all files: ${trouble}]`)
   return { kind: 'ok', content: lines.join('\n') }
 }

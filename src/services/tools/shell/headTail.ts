@@ -1,4 +1,6 @@
 /** Output of any length in bounded memory: its beginning and its end. */
+
+import { count } from '../../../machines/words.ts'
 import { plain } from './plain.ts'
 
 /** Bytes kept of each end. Far more than a model reads at once; enough to save the whole of all usual output. */
@@ -51,7 +53,7 @@ export class HeadTail implements OutputSink {
     const first = head.subarray(0, endOfHead(head))
     const last = tail.subarray(startOfTail(tail))
     const gap = leftOut + (head.length - first.length) + (tail.length - last.length)
-    const note = `[… ${gap} bytes of output left out here. To see them, send the output to a file and read its parts …]`
+    const note = `[… ${count(gap, 'byte')} of output left out here. To see them, send the output to a file and read its parts …]`
     return `${plain(first.toString('utf8'))}\n${note}\n${plain(last.toString('utf8'))}`
   }
 
