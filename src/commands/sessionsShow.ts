@@ -2,6 +2,7 @@
 import type { JournalRecord, PromptRecord, ReplyRecord, ToolFinishedRecord } from '../machines/journal.ts'
 import type { RememberedRecord } from '../machines/memoryRecords.ts'
 import { isBlank, type ToolUseBlock, textOf } from '../machines/messages.ts'
+import { count } from '../machines/words.ts'
 import type { LoadedSession, SessionHead } from '../services/ports.ts'
 import {
   clip,
@@ -42,12 +43,12 @@ function printHead(head: SessionHead, view: View): void {
 
 interface OpenCall {
   call: ToolUseBlock
-  state: 'not run' | 'never started' | 'interrupted, its outcome is unknown'
+  state: 'not run' | 'never started' | 'interrupted, its outcome is unknown' | ToolFinishedRecord
 }
 
 function createReader(view: View): { read(record: JournalRecord): void; end(): void } {
   const { bold, dim, green, red, yellow } = view.colors
-  /** The calls of the last reply that have no result yet. */
+  /** The calls of the last reply that are not shown yet, in call order: that in which they ended is chance. */
   const open = new Map<string, OpenCall>()
 
   const paragraph = (text: string) => view.print(`\n${text}`)
@@ -57,13 +58,22 @@ function createReader(view: View): { read(record: JournalRecord): void; end(): v
     const args = describeCall(call, room)
     paragraph(`${mark} ${bold(name)}${args === '' ? '' : ` ${args}`} ${dim(end)}`)
   }
-  const endRound = () => {
-    for (const { call, state } of open.values()) callLine(red('✗'), call, `(${state})`)
-    open.clear()
+  const showOpen = (which: 'whatHasEnded' | 'all') => {
+    for (const [id, { call, state }] of open) {
+      if (typeof state !== 'string') showFinished(call, state)
+      else if (which === 'whatHasEnded') return
+      else callLine(red('✗'), call, `(${state})`)
+      open.delete(id)
+    }
   }
+  const endRound = () => showOpen('all')
   const finished = (record: ToolFinishedRecord) => {
-    const call = open.get(record.id)?.call ?? { type: 'tool_use', id: record.id, name: record.id, input: {} }
-    open.delete(record.id)
+    const one = open.get(record.id)
+    if (one === undefined) return showFinished({ type: 'tool_use', id: record.id, name: record.id, input: {} }, record)
+    one.state = record
+    showOpen('whatHasEnded')
+  }
+  const showFinished = (call: ToolUseBlock, record: ToolFinishedRecord) => {
     const end = record.denied === true ? '(refused)' : `${record.is_error ? 'failed ' : ''}${duration(record.ms)}`
     callLine(record.is_error ? red('✗') : green('✓'), call, end)
     for (const line of firstLines(contentText(record.content), SHOWN_LINES, view.columns)) view.print(dim(line))
@@ -85,7 +95,7 @@ function createReader(view: View): { read(record: JournalRecord): void; end(): v
     if (record.type === 'reply') reply(record)
     if (record.type === 'toolFinished') finished(record)
     const started = record.type === 'toolStarted' ? open.get(record.id) : undefined
-    if (started !== undefined) started.state = 'interrupted, its outcome is unknown'
+    if (typeof started?.state === 'string') started.state = 'interrupted, its outcome is unknown'
     const note = noteOf(record)
     if (note !== null) paragraph(yellow(`[${printable(note).trim()}]`))
     if (record.type === 'compacted') {
@@ -106,7 +116,10 @@ const ENDS_ROUND: ReadonlySet<JournalRecord['type']> = new Set([
 
 function rememberedNote({ files, consolidated }: RememberedRecord): string | null {
   const kept = files.length === 0 ? [] : [`remembered: ${files.join(', ')}`]
-  const merged = consolidated === undefined ? [] : [`${consolidated.before} memories became ${consolidated.after}`]
+  const merged =
+    consolidated === undefined
+      ? []
+      : [`${count(consolidated.before, 'memory', 'memories')} became ${consolidated.after}`]
   return kept.length + merged.length === 0 ? null : [...kept, ...merged].join('; ')
 }
 

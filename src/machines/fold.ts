@@ -32,7 +32,7 @@ import type {
 import { applyStep } from './layers/trim.ts'
 import { addUsage, isBlank, NO_USAGE, type ToolResultBlock, type ToolUseBlock, wellFormed } from './messages.ts'
 import { failure, takeReply } from './reply.ts'
-import { closeRound, finishCall, startCall } from './round.ts'
+import { closeRound, finishCall, refusedOf, startCall } from './round.ts'
 import { memoryOf, takeRecalled, takeRemembered, tokensOfMemory, withSaid } from './turnMemory.ts'
 
 /** @returns the conversation that a whole journal amounts to. */
@@ -158,8 +158,12 @@ function takeResult(c: Conversation, record: ToolFinished): Conversation {
     ...(record.is_error && { is_error: true }),
   }
   const call = c.round.find((one) => one.call.id === record.id)?.call
-  const round = finishCall(c.round, result)
+  const refused =
+    call === undefined ? [] : [...(record.denied === true ? [denialOf(call)] : []), ...(record.denials ?? [])]
+  const round = finishCall(c.round, result, refused)
   if (call === undefined) return charge({ ...c, round }, record.usage ?? NO_USAGE, record.api_ms ?? 0)
+  // Before `changed`, which may write into `c`.
+  const earlier = c.turn.denials.slice(0, c.turn.denials.length - refusedOf(c.round).length)
   const shown = { id: record.id, paths: record.saved ?? [], shown: 'preview' as const }
   const next = changed(c, {
     round,
@@ -167,16 +171,14 @@ function takeResult(c: Conversation, record: ToolFinished): Conversation {
     carried: noteCarried(c.carried, call, result),
     weight: { ...c.weight, added: c.weight.added + tokensOfBlocks([result]) },
   })
-  return withTurn(next, turnChange(next.turn, record, call))
+  return withTurn(next, { ...turnChange(next.turn, record, call), denials: [...earlier, ...refusedOf(round)] })
 }
 
 function turnChange(turn: Turn, record: ToolFinished, call: ToolUseBlock): Partial<Turn> {
   const isCompact = call.name === 'compact' && !record.is_error
-  const refused = [...(record.denied === true ? [denialOf(call)] : []), ...(record.denials ?? [])]
   return {
     usage: record.usage === undefined ? turn.usage : addUsage(turn.usage, record.usage),
     api_ms: turn.api_ms + (record.api_ms ?? 0),
-    denials: refused.length === 0 ? turn.denials : [...turn.denials, ...refused],
     compaction: isCompact ? { ...turn.compaction, due: { trigger: 'tool', focus: focusOf(call) } } : turn.compaction,
   }
 }

@@ -1,11 +1,12 @@
 /** A round: the tool calls of one reply, in their order, each with what became of it. Pure. */
-import type { Incomplete } from './journal.ts'
+import type { Denial, Incomplete } from './journal.ts'
 import type { AssistantBlock, ToolResultBlock, ToolUseBlock } from './messages.ts'
 
 export type RoundCall =
   | { state: 'waiting'; call: ToolUseBlock }
   | { state: 'started'; call: ToolUseBlock }
-  | { state: 'finished'; call: ToolUseBlock; result: ToolResultBlock }
+  /** `refused`: what permissions kept it or its subagent from; absent where nothing was. */
+  | { state: 'finished'; call: ToolUseBlock; result: ToolResultBlock; refused?: Denial[] }
 
 export type Round = RoundCall[]
 
@@ -40,12 +41,17 @@ export function startCall(round: Round, id: string): Round {
 }
 
 /** A second result for one call is ignored: what finished first has been seen. */
-export function finishCall(round: Round, result: ToolResultBlock): Round {
+export function finishCall(round: Round, result: ToolResultBlock, refused: Denial[] = []): Round {
   return round.map((one) =>
     one.call.id === result.tool_use_id && one.state !== 'finished'
-      ? { state: 'finished', call: one.call, result }
+      ? { state: 'finished', call: one.call, result, ...(refused.length > 0 && { refused }) }
       : one,
   )
+}
+
+/** @returns what permissions refused, in call order */
+export function refusedOf(round: Round): Denial[] {
+  return round.flatMap((one) => (one.state === 'finished' ? (one.refused ?? []) : []))
 }
 
 /**

@@ -199,15 +199,15 @@ describe('agent sessions', () => {
       '',
       'I look.',
       '',
-      '✗ bash cat ␛[2J failed 0.0s',
-      '  no such␛[1m file',
-      '  [image image/png]',
-      '',
       '✓ bash ls 1m 01s',
       '  line 0',
       ...[1, 2, 3].map((index) => `  line ${index}  ${'x'.repeat(index * 20)}`),
       ...[4, 5].map((index) => `  line ${index}  ${'x'.repeat(69)}…`),
       '  … 3 more lines',
+      '',
+      '✗ bash cat ␛[2J failed 0.0s',
+      '  no such␛[1m file',
+      '  [image image/png]',
       '',
       '✗ bash rm x (refused)',
       '  Not allowed.',
@@ -307,6 +307,33 @@ describe('agent sessions', () => {
     ).toEqual(entries)
     const shown = JSON.parse((await sessions({ action: 'show', id: FIRST, json: true })).stdout)
     expect([shown.session_id, shown.entries]).toEqual([FIRST, entries])
+  })
+
+  it('shows the calls of a reply in their order, whichever ended first', async () => {
+    const call = (id: string): ToolUseBlock => ({ type: 'tool_use', id, name: 'bash', input: { command: id } })
+    const finished = (id: string): JournalRecord => ({ type: 'toolFinished', id, content: id, is_error: false, ms: 0 })
+    const reply: JournalRecord = {
+      type: 'reply',
+      id: 'm',
+      model: 'm',
+      stop_reason: 'tool_use',
+      usage: NO_USAGE,
+      measured: true,
+      content: [call('one'), call('two'), call('three')],
+      ms: 1,
+    }
+    const started = (['one', 'two', 'three'] as const).map((id): JournalRecord => ({ type: 'toolStarted', id }))
+    const records = [reply, ...started, finished('three'), finished('two')]
+    await make(FIRST, { records: [...records, finished('one')] })
+    await make(SECOND, { records })
+    const shown = async (id: string) =>
+      (await sessions({ action: 'show', id })).stdout.split('\n').filter((line) => /^[✓✗]/.test(line))
+    expect(await shown(FIRST)).toEqual(['✓ bash one 0.0s', '✓ bash two 0.0s', '✓ bash three 0.0s'])
+    expect(await shown(SECOND)).toEqual([
+      '✗ bash one (interrupted, its outcome is unknown)',
+      '✓ bash two 0.0s',
+      '✓ bash three 0.0s',
+    ])
   })
 
   it('shows what is left of a damaged session, with a warning', async () => {

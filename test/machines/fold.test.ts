@@ -220,6 +220,20 @@ describe('Calls', () => {
     expect(c.turn.denials).toEqual([{ tool_name: 'bash', tool_use_id: 'a', tool_input: { command: 'ls' } }])
   })
 
+  it('that were refused are listed in call order, those of a subagent in the place of its task', () => {
+    const refused = { is_error: true, denied: true }
+    const inside = { tool_name: 'write_file', tool_use_id: 'x', tool_input: {} }
+    const c = folded(
+      prompt('P'),
+      reply([call('first')]),
+      finished('first', 'no', refused),
+      reply([call('a'), call('b'), call('c'), call('d')]),
+      ...[started('b'), finished('d', 'no', refused), finished('c', 'no', refused)],
+      ...[finished('b', 'part of it', { denials: [inside] }), finished('a', 'no', refused)],
+    )
+    expect(c.turn.denials.map(({ tool_use_id }) => tool_use_id)).toEqual(['first', 'a', 'x', 'c', 'd'])
+  })
+
   it('of a reply that was cut off do not run; the model is told why', () => {
     const incomplete = { reason: 'cut off', broken: [{ id: 'b', problem: 'not JSON' }] }
     const c = folded(prompt('P'), reply([call('a'), call('b')], { stop_reason: 'max_tokens', incomplete }))
