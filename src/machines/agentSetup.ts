@@ -4,25 +4,7 @@ import { isOverBudget, isUnderPressure } from './budget.ts'
 import type { Conversation } from './conversation.ts'
 import { step } from './fold.ts'
 import type { JournalRecord, NewEntry, StateName } from './journal.ts'
-import type {
-  AgentEvent,
-  CallInput,
-  CallOutcome,
-  CompactInput,
-  CompactOutcome,
-  LoadInput,
-  LoadOutcome,
-  PersistInput,
-  PersistOutcome,
-  RecallInput,
-  RecallOutcome,
-  RememberInput,
-  RememberOutcome,
-  ToolsInput,
-  ToolsOutcome,
-  TrimInput,
-  TrimOutcome,
-} from './outcomes.ts'
+import type { AgentEvent, LoadOutcome, PersistOutcome, ServiceName, Services } from './outcomes.ts'
 import { openCalls } from './round.ts'
 import { type TurnEnd, turnEnded } from './turnEnd.ts'
 import { isRecallDue, isRememberDue } from './turnMemory.ts'
@@ -43,8 +25,10 @@ export interface AgentContext {
 }
 
 /** A service that nobody provided: the machine alone can be drawn and folded, but not run. */
-function unprovided<Output, Input>(name: string) {
-  return fromPromise<Output, Input>(() => Promise.reject(new Error(`no service was provided for ${name}`)))
+function unprovided<Name extends ServiceName>(name: Name) {
+  return fromPromise<Services[Name]['output'], Services[Name]['input']>(() =>
+    Promise.reject(new Error(`no service was provided for ${name}`)),
+  )
 }
 
 /** The context after more records have come in while the machine was in `state`; they wait to be written. */
@@ -70,14 +54,14 @@ export const agentSetup = setup({
     input: {} as AgentInput,
   },
   actors: {
-    loadContext: unprovided<LoadOutcome, LoadInput>('loadContext'),
-    recall: unprovided<RecallOutcome, RecallInput>('recall'),
-    remember: unprovided<RememberOutcome, RememberInput>('remember'),
-    persist: unprovided<PersistOutcome, PersistInput>('persist'),
-    callModel: unprovided<CallOutcome, CallInput>('callModel'),
-    trim: unprovided<TrimOutcome, TrimInput>('trim'),
-    compact: unprovided<CompactOutcome, CompactInput>('compact'),
-    runTools: unprovided<ToolsOutcome, ToolsInput>('runTools'),
+    loadContext: unprovided('loadContext'),
+    recall: unprovided('recall'),
+    remember: unprovided('remember'),
+    persist: unprovided('persist'),
+    callModel: unprovided('callModel'),
+    trim: unprovided('trim'),
+    compact: unprovided('compact'),
+    runTools: unprovided('runTools'),
   },
   actions: {
     applyRecord: assign(({ context, event }) =>

@@ -94,3 +94,17 @@ export interface PersistInput {
   entries: NewEntry[]
   conversation: Conversation
 }
+
+/** The services of the machine: what each is started with, and what it ends in. Whatever is said of each derives from this. */
+export interface Services {
+  loadContext: { input: LoadInput; output: LoadOutcome }
+  recall: { input: RecallInput; output: RecallOutcome }
+  remember: { input: RememberInput; output: RememberOutcome }
+  persist: { input: PersistInput; output: PersistOutcome }
+  callModel: { input: CallInput; output: CallOutcome }
+  trim: { input: TrimInput; output: TrimOutcome }
+  compact: { input: CompactInput; output: CompactOutcome }
+  runTools: { input: ToolsInput; output: ToolsOutcome }
+}
+
+export type ServiceName = keyof Services

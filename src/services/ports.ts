@@ -12,6 +12,12 @@ export type * from './outputPorts.ts'
 export type * from './result.ts'
 export type * from './toolPorts.ts'
 
+/** What begins a turn: new words, the wish to carry on with an unfinished one, or the wish for a summary and nothing else. */
+export type Begin =
+  | { kind: 'prompt'; text: string; extra: string | null }
+  | { kind: 'resume' }
+  | { kind: 'compact'; focus: string | null }
+
 // ---- context/ : what the agent knows before a call -------------------------------------------------------
 
 /** The part of a request that is not conversation. `hash` names it in the journal. */

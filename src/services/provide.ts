@@ -4,24 +4,7 @@
  */
 import { fromPromise } from 'xstate'
 import { agentMachine } from '../machines/agent.ts'
-import type {
-  CallInput,
-  CallOutcome,
-  CompactInput,
-  CompactOutcome,
-  LoadInput,
-  LoadOutcome,
-  PersistInput,
-  PersistOutcome,
-  RecallInput,
-  RecallOutcome,
-  RememberInput,
-  RememberOutcome,
-  ToolsInput,
-  ToolsOutcome,
-  TrimInput,
-  TrimOutcome,
-} from '../machines/outcomes.ts'
+import type { ServiceName, Services } from '../machines/outcomes.ts'
 import { callModel } from './provide/callModel.ts'
 import { compact } from './provide/compact.ts'
 import type { RunDeps } from './provide/deps.ts'
@@ -30,28 +13,32 @@ import { persist } from './provide/persist.ts'
 import { recall } from './provide/recall.ts'
 import { remember } from './provide/remember.ts'
 import { runTools } from './provide/runTools.ts'
-import { type Starting, stopBefore } from './provide/stepping.ts'
+import { type Start, stopBefore } from './provide/stepping.ts'
 import { trim } from './provide/trim.ts'
 
-type Work<Output, Input> = (deps: RunDeps, input: Input, signal: AbortSignal) => Promise<Output>
+type Work<Name extends ServiceName> = (
+  deps: RunDeps,
+  input: Services[Name]['input'],
+  signal: AbortSignal,
+) => Promise<Services[Name]['output']>
 
 /** @returns the statechart with real services under its invokes. */
 export function provideServices(deps: RunDeps) {
-  const actor = <Output, Input>(start: Starting<Input>, work: Work<Output, Input>) =>
-    fromPromise<Output, Input>(async ({ input, signal }) => {
-      if (deps.step !== undefined) await stopBefore(deps, start(input), signal)
+  const actor = <Name extends ServiceName>(service: Name, work: Work<Name>) =>
+    fromPromise<Services[Name]['output'], Services[Name]['input']>(async ({ input, signal }) => {
+      if (deps.step !== undefined) await stopBefore(deps, { service, input } as Start, signal)
       return work(deps, input, signal)
     })
   return agentMachine.provide({
     actors: {
-      loadContext: actor<LoadOutcome, LoadInput>((input) => ({ service: 'loadContext', input }), loadContext),
-      recall: actor<RecallOutcome, RecallInput>((input) => ({ service: 'recall', input }), recall),
-      remember: actor<RememberOutcome, RememberInput>((input) => ({ service: 'remember', input }), remember),
-      persist: actor<PersistOutcome, PersistInput>((input) => ({ service: 'persist', input }), persist),
-      callModel: actor<CallOutcome, CallInput>((input) => ({ service: 'callModel', input }), callModel),
-      trim: actor<TrimOutcome, TrimInput>((input) => ({ service: 'trim', input }), trim),
-      compact: actor<CompactOutcome, CompactInput>((input) => ({ service: 'compact', input }), compact),
-      runTools: actor<ToolsOutcome, ToolsInput>((input) => ({ service: 'runTools', input }), runTools),
+      loadContext: actor('loadContext', loadContext),
+      recall: actor('recall', recall),
+      remember: actor('remember', remember),
+      persist: actor('persist', persist),
+      callModel: actor('callModel', callModel),
+      trim: actor('trim', trim),
+      compact: actor('compact', compact),
+      runTools: actor('runTools', runTools),
     },
   })
 }

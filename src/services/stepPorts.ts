@@ -1,17 +1,12 @@
 /** step/: a run that stops before each service. The signatures that `provide` and the folder share. */
 import type { CompactedRecord, NewEntry, StateName, TrimStep } from '../machines/journal.ts'
 import type { Message, ToolUseBlock } from '../machines/messages.ts'
-import type { Decision, ModelRequest } from './ports.ts'
+import type { ServiceName } from '../machines/outcomes.ts'
+import type { Begin, Decision, ModelRequest } from './ports.ts'
 
 /** What a service is about to do, worked out by the very functions that it then uses. */
 export type Plan =
-  | {
-      service: 'loadContext'
-      begin:
-        | { kind: 'prompt'; text: string; extra: string | null }
-        | { kind: 'resume' }
-        | { kind: 'compact'; focus: string | null }
-    }
+  | { service: 'loadContext'; begin: Begin }
   | { service: 'persist'; entries: NewEntry[] }
   | { service: 'recall'; prompts: string[] }
   | { service: 'trim'; steps: TrimStep[] }
@@ -39,7 +34,7 @@ export interface Stop {
   /** Transitions of the session so far, as trace and replay number them. */
   taken: number
   state: StateName
-  service: Plan['service']
+  service: ServiceName
   /** The call whose subagent stops here; null for the run itself. */
   parent_tool_use_id: string | null
   next: NextEvent[]

@@ -1,7 +1,16 @@
 /** What one run of the machine works with. */
 import type { StateName, TurnLimits } from '../../machines/journal.ts'
 import type { MemoryPort, SideCallsPort } from '../memoryPorts.ts'
-import type { ContextPort, ModelPort, Observe, PermissionPort, TaskOutputsPort, ToolEnv, ToolsPort } from '../ports.ts'
+import type {
+  Begin,
+  ContextPort,
+  ModelPort,
+  Observe,
+  PermissionPort,
+  TaskOutputsPort,
+  ToolEnv,
+  ToolsPort,
+} from '../ports.ts'
 import type { StepPort } from '../stepPorts.ts'
 import type { Recorder } from './recorder.ts'
 import type { Position } from './stepping.ts'
@@ -15,14 +24,8 @@ export interface RunMemory {
   sideCalls: SideCallsPort
 }
 
-export type Begin =
-  | { kind: 'prompt'; text: string; extra: string | null }
-  | { kind: 'resume' }
-  | { kind: 'compact'; focus: string | null }
-
 export interface RunDeps {
   session: { session_id: string; cwd: string; model: string; parent?: { session_id: string; tool_use_id: string } }
-  /** What begins the turn: new words, the wish to carry on with an unfinished one, or the wish for a summary. */
   begin: Begin
   limits: TurnLimits
   maxOutputTokens: number

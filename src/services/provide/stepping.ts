@@ -2,16 +2,7 @@
 import { type AnyMachineSnapshot, getNextTransitions, type InspectionEvent } from 'xstate'
 import { POLICY } from '../../machines/layers/policy.ts'
 import { trim } from '../../machines/layers/trim.ts'
-import type {
-  CallInput,
-  CompactInput,
-  LoadInput,
-  PersistInput,
-  RecallInput,
-  RememberInput,
-  ToolsInput,
-  TrimInput,
-} from '../../machines/outcomes.ts'
+import type { ServiceName, Services, ToolsInput } from '../../machines/outcomes.ts'
 import { requestMessages } from '../../machines/request.ts'
 import type { NextEvent, Plan, PlannedCall } from '../stepPorts.ts'
 import { baseOf, requestOf } from './callModel.ts'
@@ -20,17 +11,7 @@ import type { RunDeps } from './deps.ts'
 import { firstMessages } from './summarise.ts'
 
 /** A service with the input it is started with. */
-export type Start =
-  | { service: 'loadContext'; input: LoadInput }
-  | { service: 'persist'; input: PersistInput }
-  | { service: 'recall'; input: RecallInput }
-  | { service: 'trim'; input: TrimInput }
-  | { service: 'compact'; input: CompactInput }
-  | { service: 'callModel'; input: CallInput }
-  | { service: 'runTools'; input: ToolsInput }
-  | { service: 'remember'; input: RememberInput }
-
-export type Starting<Input> = (input: Input) => Start
+export type Start = { [Name in ServiceName]: { service: Name; input: Services[Name]['input'] } }[ServiceName]
 
 /** Where a machine that runs stands. */
 export interface Position {
