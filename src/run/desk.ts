@@ -6,6 +6,7 @@ import { createBranchReader } from '../services/context/branch.ts'
 import { maxOutputOf } from '../services/model/prices.ts'
 import type { Result } from '../services/ports.ts'
 import { createRecorder } from '../services/provide/recorder.ts'
+import { prepareTurn, type Turn } from '../services/provide/turn.ts'
 import { changeTrust, isTrusted } from '../services/settings/trust.ts'
 import { listFiles } from '../services/tools/search/listFiles.ts'
 import type { Desk, Eyes, OpenSession } from '../tui/desk.ts'
@@ -13,7 +14,6 @@ import { type Composed, compose } from './compose.ts'
 import { agentHome } from './directory.ts'
 import { limitsOf } from './parts.ts'
 import type { Stopping } from './signals.ts'
-import { prepareTurn, type Turn } from './turn.ts'
 
 const MOST_PRINTED = 4 * 1024 * 1024
 
@@ -94,7 +94,7 @@ function sessionOf(run: Composed, args: RunArgs, recorder: Recorder): OpenSessio
   return {
     session_id,
     cwd: deps.session.cwd,
-    isOld: session.entries.length > 0,
+    past: session.entries.map((entry) => entry.record),
     model: () => deps.session.model,
     setModel(name) {
       deps.session = { ...deps.session, model: name }

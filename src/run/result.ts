@@ -50,13 +50,6 @@ export function stoppedHere(c: Conversation, reason: string): Conversation {
   return step(told, turnEnded('cancelled', told))
 }
 
-/** @returns the conversation of a run that a bug of ours has ended */
-export function brokenHere(c: Conversation, error: unknown): Conversation {
-  const message = error instanceof Error ? error.message : String(error)
-  const told = step(c, { type: 'fault', service: 'the machine', message })
-  return step(told, turnEnded('failed', told))
-}
-
 /** @returns the result of a run that was asked to stop before anything of it was recorded */
 export function notYetStarted(reason: string, session_id: string): RunResult {
   const message = `Interrupted (${reason}) before anything was started.`

@@ -3,6 +3,7 @@ import type { Conversation } from '../machines/conversation.ts'
 import { createOutput, type Output } from '../services/output/index.ts'
 import type { Observe, RunResult } from '../services/ports.ts'
 import { createRecorder } from '../services/provide/recorder.ts'
+import { prepareTurn } from '../services/provide/turn.ts'
 import { printable } from '../services/text.ts'
 import { type Composed, compose } from './compose.ts'
 import type { ModelSource } from './model.ts'
@@ -11,7 +12,6 @@ import { type Prompt, readPrompt } from './prompt.ts'
 import { nothingStarted, notYetStarted, resultOf, stoppedHere } from './result.ts'
 import { catchSignals, type Stopping } from './signals.ts'
 import type { RunStepper } from './step.ts'
-import { prepareTurn } from './turn.ts'
 
 /** What a caller may put in the place of the usual. */
 export interface RunOptions {

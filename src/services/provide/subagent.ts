@@ -3,19 +3,16 @@
  * call it works for; the parent's conversation gets only its last words. Why it is so: docs/decisions/0008.
  */
 import { randomUUID } from 'node:crypto'
-import { createActor, waitFor } from 'xstate'
 import { type Conversation, EMPTY } from '../../machines/conversation.ts'
-import type { StateName } from '../../machines/journal.ts'
 import { addUsage, NO_USAGE } from '../../machines/messages.ts'
 import { once } from '../once.ts'
 import { observeSubagent } from '../output/index.ts'
 import type { ContextPort, Delegated, Journal, RunTask, StorePort, Task, ToolResult, ToolsPort } from '../ports.ts'
-import { provideServices } from '../provide.ts'
 import type { RunParts } from './deps.ts'
 import { createRecorder } from './recorder.ts'
 import { atMost } from './sideBySide.ts'
-import { createPosition } from './stepping.ts'
 import { answerOf, INTERRUPTED, unfinished } from './subagentAnswer.ts'
+import { prepareTurn } from './turn.ts'
 
 /** Model calls of one subagent. */
 const MAX_TURNS = 30
@@ -82,39 +79,33 @@ async function runOne(
 ): Promise<ToolResult> {
   // Notes for later sessions are the parent's to make: a subagent sees only its task.
   const { memory: _, ...shared } = parent
-  const position = createPosition(0, () => actor.getSnapshot())
-  const machine = provideServices({
-    ...shared,
-    position,
-    session: { ...parent.session, session_id, parent: { session_id: parent.session.session_id, tool_use_id: id } },
-    begin: { kind: 'prompt', text: description, extra: null },
-    limits: { ...parent.limits, max_turns: MAX_TURNS },
-    // The model wrote the description: an @ in it is no wish of the user's to attach a file.
-    context: { read: context.read, expandPrompt: async (text) => [{ type: 'text', text }] },
-    tools,
-    toolEnv: { ...parent.toolEnv, seen: new Map() },
-    observe: observeSubagent(parent.observe, id),
+  const turn = prepareTurn({
+    deps: {
+      ...shared,
+      session: { ...parent.session, session_id, parent: { session_id: parent.session.session_id, tool_use_id: id } },
+      limits: { ...parent.limits, max_turns: MAX_TURNS },
+      // The model wrote the description: an @ in it is no wish of the user's to attach a file.
+      context: { read: context.read, expandPrompt: async (text) => [{ type: 'text', text }] },
+      tools,
+      toolEnv: { ...parent.toolEnv, seen: new Map() },
+      observe: observeSubagent(parent.observe, id),
+    },
     recorder: createRecorder(journal, warn),
-    state: () => actor.getSnapshot().value as StateName,
-    now: () => performance.now(),
+    before: EMPTY,
+    begin: { kind: 'prompt', text: description, extra: null },
+    taken: 0,
   })
-  const actor = createActor(machine, {
-    input: { conversation: EMPTY },
-    ...(parent.step && { inspect: position.inspect }),
-  })
-  const interrupt = (): void => actor.send({ type: 'interrupt', reason: 'the run that gave the task was interrupted' })
+  const interrupt = (): void => turn.interrupt('the run that gave the task was interrupted')
   signal.addEventListener('abort', interrupt, { once: true })
   try {
-    actor.start()
+    const ended = turn.start()
     if (signal.aborted) interrupt()
-    const { context: end } = await waitFor(actor, (now) => now.status !== 'active', {
-      timeout: Number.POSITIVE_INFINITY,
-    })
+    const { conversation, unloadable } = await ended
     const answer =
-      end.unloadable === null
-        ? answerOf(end.conversation)
-        : unfinished(`it could not begin (${end.unloadable.replace(/\.$/, '')})`, '')
-    return { ...answer, delegated: costOf(end.conversation) }
+      unloadable === null
+        ? answerOf(conversation)
+        : unfinished(`it could not begin (${unloadable.replace(/\.$/, '')})`, '')
+    return { ...answer, delegated: costOf(conversation) }
   } finally {
     signal.removeEventListener('abort', interrupt)
   }

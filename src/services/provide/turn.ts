@@ -1,14 +1,19 @@
-/** One turn: the machine from a prompt to its end, on the parts of a run. A process may have many, one after the other. */
+/**
+ * One turn: the machine from a prompt to its end, on the parts of a run. A process may have many, one after the other;
+ * a subagent's work is one of its own.
+ */
 import { createActor, waitFor } from 'xstate'
-import type { AgentActor } from '../machines/agent.ts'
-import type { AgentContext } from '../machines/agentSetup.ts'
-import type { Conversation } from '../machines/conversation.ts'
-import type { StateName } from '../machines/journal.ts'
-import type { Observe } from '../services/ports.ts'
-import type { RunDeps, RunParts } from '../services/provide/deps.ts'
-import { createPosition } from '../services/provide/stepping.ts'
-import { provideServices } from '../services/provide.ts'
-import { brokenHere } from './result.ts'
+import type { AgentActor } from '../../machines/agent.ts'
+import type { AgentContext } from '../../machines/agentSetup.ts'
+import type { Conversation } from '../../machines/conversation.ts'
+import { messageOf } from '../../machines/errorText.ts'
+import { step } from '../../machines/fold.ts'
+import type { StateName } from '../../machines/journal.ts'
+import { turnEnded } from '../../machines/turnEnd.ts'
+import type { Observe } from '../ports.ts'
+import { provideServices } from '../provide.ts'
+import type { RunDeps, RunParts } from './deps.ts'
+import { createPosition } from './stepping.ts'
 
 export interface Turn {
   /** As far as it has come. */
@@ -17,7 +22,7 @@ export interface Turn {
   interrupt(reason: string): void
   /** Why the session could not be written; null while it can. */
   storeFault(): string | null
-  /** Lets it begin. Resolves with what it ended with. */
+  /** Lets it begin. Resolves with what it ended with, a bug of ours included; never rejects. */
   start(): Promise<TurnEnded>
 }
 
@@ -79,6 +84,12 @@ async function contextAtEnd(actor: AgentActor): Promise<AgentContext> {
     const { context } = actor.getSnapshot()
     return { ...context, conversation: brokenHere(context.conversation, error) }
   }
+}
+
+/** The conversation of a run that a bug of ours has ended. */
+function brokenHere(c: Conversation, error: unknown): Conversation {
+  const told = step(c, { type: 'fault', service: 'the machine', message: messageOf(error) })
+  return step(told, turnEnded('failed', told))
 }
 
 function watch(actor: AgentActor, observe: Observe): void {
