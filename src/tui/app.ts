@@ -4,6 +4,7 @@ import type { SessionChoice } from '../cli/args.ts'
 import { wantsColor } from '../services/output/index.ts'
 import { clip, printable, printableLine } from '../services/text.ts'
 import { createAsking } from './asking.ts'
+import { promptBlock } from './blocks.ts'
 import { createCommands } from './commands.ts'
 import type { Desk, OpenSession, TurnEnd } from './desk.ts'
 import { createEditorPanel } from './editorPanel.ts'
@@ -11,15 +12,16 @@ import { createFileList } from './fileList.ts'
 import type { Hands } from './hands.ts'
 import { type History, openHistory } from './history.ts'
 import type { Input, Key } from './keys.ts'
-import { pastBlocks } from './past.ts'
+import { createLookBack } from './lookBack.ts'
+import { showPast } from './past.ts'
 import { pick } from './pickerPanel.ts'
 import { createRenderers } from './renderers.ts'
-import { endLines, lastCallLines } from './sentences.ts'
+import { endLines } from './sentences.ts'
 import { createStage } from './stage.ts'
 import { statusLine } from './status.ts'
 import { createStepping } from './stepping.ts'
 import { canGoOn, createTalk } from './talk.ts'
-import { createTranscript, promptBlock } from './transcript.ts'
+import { createTranscript } from './transcript.ts'
 
 /** Two presses of Ctrl-C within this leave. */
 const TWICE_MS = 1_500
@@ -35,7 +37,6 @@ export function runApp(desk: Desk): Promise<number> {
   let history: History = openHistory(desk.home, process.cwd())
   let lastInterrupt = Number.NEGATIVE_INFINITY
   let isLeaving = false
-  let openedCalls = 0
   let leftWith: (code: number) => void = () => {}
   const left = new Promise<number>((resolve) => {
     leftWith = resolve
@@ -107,14 +108,24 @@ export function runApp(desk: Desk): Promise<number> {
     toggleStep: () => stepping.toggle(),
     leave: () => void leave(null),
   }
+  const back = createLookBack({
+    stage,
+    colors,
+    editor,
+    pick: hands.pick,
+    history: () => history,
+    calls: transcript.lastCalls,
+  })
   const commands = createCommands(hands, desk.home, cwd)
 
   function onOpened(session: OpenSession): void {
     history = openHistory(desk.home, session.cwd)
-    const about = session.isOld ? `session ${session.session_id.slice(0, 8)}` : '/help shows what can be typed'
+    const isOld = session.past.length > 0
+    const about = isOld ? `session ${session.session_id.slice(0, 8)}` : '/help shows what can be typed'
     stage.tell(colors.dim(`agent ${desk.version} · ${printableLine(session.cwd)} · ${about}`))
-    if (!session.isOld) return
-    stage.print(...pastBlocks(session.conversation(), colors, renderers.now))
+    transcript.forget()
+    if (!isOld) return
+    showPast(session, { transcript, print: stage.print, tell: stage.tell, colors })
     if (canGoOn(session))
       stage.tell(
         colors.yellow('The last turn of this session was not finished: Enter on an empty line goes on with it.'),
@@ -122,9 +133,10 @@ export function runApp(desk: Desk): Promise<number> {
   }
 
   function onEnded(end: TurnEnd): void {
-    const isCancelled = end.conversation.turn.status === 'cancelled'
-    if (isCancelled) stage.print(...transcript.cutOff())
-    for (const line of endLines(end, colors)) stage.tell(line)
+    const { turn, round } = end.conversation
+    const isCancelled = turn.status === 'cancelled'
+    stage.print(...transcript.cutOff(round))
+    for (const line of endLines({ ...end, turn }, colors)) stage.tell(line)
     // What was queued was meant for after the work that is stopped now.
     const queued = isCancelled ? talk.takeQueue() : []
     if (queued.length > 0) editor.setText([...queued, editor.text()].filter((text) => text !== '').join('\n'))
@@ -132,6 +144,7 @@ export function runApp(desk: Desk): Promise<number> {
 
   async function open(choice: SessionChoice): Promise<void> {
     if (talk.isBusy()) return hands.tell('The agent works: stop it with Esc first.')
+    if (choice.kind !== 'new') await renderers.load()
     const problem = await talk.open(choice)
     if (problem !== null) hands.tell(problem)
   }
@@ -158,7 +171,7 @@ export function runApp(desk: Desk): Promise<number> {
   }
 
   function onInput(input: Input): void {
-    if (input.kind !== 'key' || input.name !== 'o' || !input.ctrl) openedCalls = 0
+    if (input.kind !== 'key' || input.name !== 'o' || !input.ctrl) back.closeCalls()
     if (input.kind !== 'key' || !takeGlobal(input)) {
       const panel = stage.panel()
       if (!panel.take(input) && input.kind === 'key' && panel === editor) takeRest(input)
@@ -179,7 +192,7 @@ export function runApp(desk: Desk): Promise<number> {
         stage.redraw()
         return true
       case 'o':
-        showLastCall()
+        back.openCall()
         return true
       default:
         return false
@@ -189,13 +202,7 @@ export function runApp(desk: Desk): Promise<number> {
   function takeRest({ name, ctrl }: Key): void {
     if (name === 'escape' && !editor.closeMenu()) talk.interrupt()
     if (name === 'd' && ctrl && editor.text() === '') void leave(null)
-    if (name === 'r' && ctrl) void searchHistory()
-  }
-  async function searchHistory(): Promise<void> {
-    const lines = [...new Set([...history.all()].reverse())]
-    const index = await hands.pick('Said before:', lines.map(printableLine))
-    if (index !== null) editor.setText(printable(lines[index] ?? ''))
-    stage.now()
+    if (name === 'r' && ctrl) void back.search()
   }
   function onInterrupt(): void {
     const again = performance.now() - lastInterrupt < TWICE_MS
@@ -203,14 +210,6 @@ export function runApp(desk: Desk): Promise<number> {
     if (again) return void leave(null)
     if (!talk.interrupt()) editor.setText('')
     stage.hint('Ctrl-C again leaves.')
-  }
-  /** Pressed again, the one before it. */
-  function showLastCall(): void {
-    const call = transcript.lastCalls()[openedCalls]
-    openedCalls += 1
-    if (call === undefined)
-      stage.hint(openedCalls === 1 ? 'No call has ended yet.' : 'There are no earlier calls to open.')
-    else for (const line of lastCallLines(call, colors)) stage.tell(line)
   }
   async function leave(why: string | null): Promise<void> {
     if (isLeaving) return

@@ -1,6 +1,7 @@
 /** What the conversation at the terminal works with: sessions, turns, and what is known about them. Types only. */
 import type { SessionChoice } from '../cli/args.ts'
 import type { Conversation } from '../machines/conversation.ts'
+import type { JournalRecord } from '../machines/journal.ts'
 import type { AskPerson, Observe, Result, SessionHead } from '../services/ports.ts'
 import type { StepPort } from '../services/stepPorts.ts'
 
@@ -28,8 +29,8 @@ export interface OpenTurn {
 export interface OpenSession {
   session_id: string
   cwd: string
-  /** Whether something of it was there before it was opened. */
-  isOld: boolean
+  /** What of it was there before it was opened; nothing where it is new. */
+  past: readonly JournalRecord[]
   model(): string
   setModel(name: string): void
   /** The conversation as it is now, also within a turn. */

@@ -22,6 +22,23 @@ export function changeOf(call: ToolUseBlock, cwd: string): Change | null {
   return { before: text, after }
 }
 
+/**
+ * @param result what the tool said of it then
+ * @returns the change that a call has made, as far as it is known afterwards: where the file holds the new text once,
+ *   in its place there; null where nothing is known of what it replaced
+ */
+export function pastChangeOf(call: ToolUseBlock, result: string, cwd: string): Change | null {
+  const { path, content, old_text, new_text, replace_all } = call.input as Record<string, unknown>
+  if (typeof path !== 'string') return null
+  if (call.name === 'write_file')
+    return typeof content === 'string' && result.startsWith('Created ') ? { before: '', after: content } : null
+  if (call.name !== 'edit_file' || typeof old_text !== 'string' || typeof new_text !== 'string') return null
+  const [from, to] = [old_text.replaceAll('\r\n', '\n'), new_text.replaceAll('\r\n', '\n')]
+  const now = replace_all === true || to === '' ? null : readText(isAbsolute(path) ? path : join(cwd, path))
+  const parts = now === null ? [] : now.replaceAll('\r\n', '\n').split(to)
+  return parts.length === 2 ? { before: parts.join(from), after: parts.join(to) } : { before: from, after: to }
+}
+
 function readText(file: string): string | null {
   try {
     const stat = statSync(file)

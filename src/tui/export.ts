@@ -1,6 +1,6 @@
 /** The conversation as a Markdown document. */
 import type { Message, UserBlock } from '../machines/messages.ts'
-import { textOfResult } from './transcript.ts'
+import { textOfResult } from './blocks.ts'
 
 export function conversationText(messages: Message[]): string {
   const parts = messages.map(({ role, content }) => {

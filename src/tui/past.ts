@@ -1,66 +1,143 @@
-/** An older session as it is shown when it is opened again: its last messages. */
+/**
+ * An older session as it is shown when it is opened again: its last records go through the same transcript as what
+ * happens now, so that it looks as it looked then.
+ */
 import type { Colors } from 'picocolors/types.js'
-import type { Conversation } from '../machines/conversation.ts'
-import type { Message, ToolUseBlock } from '../machines/messages.ts'
-import { clip, describeCall, printable, printableLine } from '../services/text.ts'
+import { nextInput } from '../machines/budget.ts'
+import { type Conversation, EMPTY } from '../machines/conversation.ts'
+import { fold, step } from '../machines/fold.ts'
+import type { JournalRecord } from '../machines/journal.ts'
+import type { ToolUseBlock } from '../machines/messages.ts'
+import { resultsOf } from '../machines/round.ts'
+import { clip } from '../services/text.ts'
+import { promptBlock, textOfResult } from './blocks.ts'
+import type { OpenSession } from './desk.ts'
+import { pastChangeOf } from './edits.ts'
 import type { Block } from './screen.ts'
-import { blank, promptBlock, type Renderers } from './transcript.ts'
-import { wrap } from './wrap.ts'
+import { endLines } from './sentences.ts'
+import type { Transcript } from './transcript.ts'
 
-/** Messages that are shown; what is before them is in `/trace` and `agent sessions show`. */
+/** Prompts and replies that are shown; what is before them is in `/trace` and `agent sessions show`. */
 const SHOWN = 24
 
-/** @returns the blocks of the last messages and of what waits for an answer, and a line about those that are left out */
-export function pastBlocks(
-  { messages: settled, round, pending }: Conversation,
-  colors: Colors,
-  renderers: () => Renderers | undefined,
-): Block[] {
-  const calls = round.map((one) => one.call).filter((call) => !holds(settled.at(-1), call))
-  const messages: Message[] = [
-    ...settled,
-    ...(calls.length > 0 ? [{ role: 'assistant' as const, content: calls }] : []),
-    ...(pending.length > 0 ? [{ role: 'user' as const, content: pending }] : []),
-  ]
-  const left = messages.length - SHOWN
-  const blocks = messages.slice(-SHOWN).flatMap((message) => blocksOf(message, colors, renderers))
-  if (left <= 0) return blocks
-  return [(columns) => [colors.dim(clip(`… ${left} earlier messages`, columns))], ...blocks]
+export interface PastOptions {
+  transcript: Transcript
+  print(...blocks: Block[]): void
+  /** Sentences to the person; printable. */
+  tell(text: string): void
+  colors: Colors
 }
 
-const SUMMARY = /^<conversation_summary>\n([\s\S]*)\n<\/conversation_summary>\n/
-
-function holds(message: Message | undefined, call: ToolUseBlock): boolean {
-  return message?.content.some((block) => block.type === 'tool_use' && block.id === call.id) === true
-}
-
-function blocksOf({ role, content }: Message, colors: Colors, renderers: () => Renderers | undefined): Block[] {
-  return content.flatMap((block): Block[] => {
-    if (block.type === 'tool_use') return [callBlock(block, colors)]
-    if (block.type !== 'text' || block.text.trim() === '') return []
-    const summary = SUMMARY.exec(block.text)?.[1]
-    if (role === 'user' && summary === undefined) return [promptBlock(block.text, colors)]
-    const text = printable(summary ?? block.text)
-    let last: { columns: number; lines: string[] } | null = null
-    const answer: Block = (columns) => {
-      if (last?.columns === columns) return last.lines
-      const markdown = renderers()?.markdown
-      const lines =
-        markdown === undefined
-          ? text.split('\n').flatMap((line) => wrap(line, columns))
-          : markdown.renderBlocks(markdown.blocksOf(text), columns, colors)
-      last = { columns, lines }
-      return lines
-    }
-    const title: Block = (columns) => [clip(colors.dim('~ summary of the earlier conversation'), columns + 20), '']
-    return [...(summary === undefined ? [] : [title]), answer, blank]
-  })
-}
-
-function callBlock(call: ToolUseBlock, colors: Colors): Block {
-  return (columns) => {
-    const name = clip(printableLine(call.name), 40)
-    const room = Math.max(0, columns - name.length - 4)
-    return [`${colors.dim('·')} ${colors.bold(name)} ${describeCall(call, room)}`]
+/** Shows the last records of a session that was opened again, and a line about those that are left out. */
+export function showPast({ past, cwd }: OpenSession, options: PastOptions): void {
+  const { print, colors } = options
+  const from = beginning(past)
+  const left = past.slice(0, from).filter(isSaid).length
+  if (left > 0)
+    print((columns) => [colors.dim(clip(`… ${left} earlier messages (/trace shows what happened)`, columns))])
+  // What came before matters only for how large the conversation is after a compaction.
+  const isMeasured = past.slice(from).some(({ type }) => type === 'compacted')
+  let conversation = isMeasured ? fold(past.slice(0, from)) : EMPTY
+  for (const record of past.slice(from)) {
+    const before = conversation
+    conversation = step(before, record)
+    show(record, before, conversation, cwd, options)
   }
+  if (past.at(-1)?.type !== 'turnEnded') endRound(conversation, options)
+}
+
+/** @returns the index of the first record that is shown: that of a prompt or a reply */
+function beginning(past: readonly JournalRecord[]): number {
+  let said = 0
+  for (let at = past.length - 1; at >= 0; at--) {
+    const record = past[at]
+    if (record !== undefined && isSaid(record) && ++said === SHOWN) return at
+  }
+  return 0
+}
+
+function isSaid({ type }: JournalRecord): boolean {
+  return type === 'prompt' || type === 'reply'
+}
+
+function show(
+  record: JournalRecord,
+  before: Conversation,
+  after: Conversation,
+  cwd: string,
+  { transcript, print, tell, colors, ...rest }: PastOptions,
+): void {
+  const end = (): void => endRound(before, { transcript, print, tell, colors, ...rest })
+  switch (record.type) {
+    case 'prompt':
+      end()
+      print(promptBlock(record.text, colors))
+      return
+    case 'resumed':
+      end()
+      if (record.compact !== undefined) print(promptBlock(`/compact ${record.compact.focus ?? ''}`.trim(), colors))
+      return
+    case 'reply':
+      transcript.show({ type: 'reply', record, parent_tool_use_id: null })
+      return
+    case 'toolStarted': {
+      const call = callOf(before, record.id)
+      if (call !== undefined) transcript.show({ type: 'toolStarted', call })
+      return
+    }
+    case 'toolFinished': {
+      const call = callOf(before, record.id)
+      if (call === undefined) return
+      if (!record.is_error) transcript.changes(call.id, pastChangeOf(call, textOfResult(record), cwd))
+      transcript.show({ type: 'toolFinished', call, is_error: record.is_error, ms: record.ms })
+      if (after.round.every(({ state }) => state === 'finished')) showResults(after, transcript)
+      return
+    }
+    case 'compacted': {
+      const { trigger, before_tokens } = record
+      transcript.show({ type: 'compacted', trigger, before_tokens, after_tokens: nextInput(after) })
+      return
+    }
+    case 'remembered': {
+      // What the files said then is in them; the names are in the journal.
+      const memories = record.files.map((file) => ({ file, description: 'a memory' }))
+      const { consolidated } = record
+      if (memories.length > 0 || consolidated !== undefined)
+        transcript.show({ type: 'remembered', memories, ...(consolidated && { consolidated }) })
+      return
+    }
+    case 'turnEnded': {
+      end()
+      const { status, message = '' } = record
+      const turn = { status, stop_reason: before.turn.stop_reason, failure: status === 'failed' ? { message } : null }
+      for (const line of endLines({ turn, storeFault: null, unloadable: null }, colors)) tell(line)
+      return
+    }
+    case 'opened':
+    case 'context':
+    case 'callFailed':
+    case 'trimmed':
+    case 'compactionFailed':
+    case 'recalled':
+    case 'interrupted':
+    case 'fault':
+      return
+    default:
+      record satisfies never
+  }
+}
+
+/** Nothing more becomes of the round: what has ended of it and what was cut off. */
+function endRound({ round }: Conversation, { transcript, print }: PastOptions): void {
+  if (round.some(({ state }) => state !== 'finished')) showResults({ round }, transcript)
+  print(...transcript.cutOff(round))
+}
+
+function showResults({ round }: Pick<Conversation, 'round'>, transcript: Transcript): void {
+  const message = { role: 'user' as const, content: resultsOf(round) }
+  transcript.show({ type: 'toolResults', message, parent_tool_use_id: null })
+}
+
+function callOf({ round }: Conversation, id: string): ToolUseBlock | undefined {
+  return round.find(({ call }) => call.id === id)?.call
 }

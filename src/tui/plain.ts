@@ -10,7 +10,9 @@ import type { Desk } from './desk.ts'
 import { changeOf } from './edits.ts'
 import type { Hands } from './hands.ts'
 import { createLines, type Lines } from './lines.ts'
+import { showPast } from './past.ts'
 import type { Block } from './screen.ts'
+import { endLines } from './sentences.ts'
 import { canGoOn, createTalk } from './talk.ts'
 import { createTranscript } from './transcript.ts'
 
@@ -47,15 +49,15 @@ export async function runPlain(desk: Desk): Promise<number> {
     running: transcript.running,
     onOpened(session) {
       write(`agent ${desk.version}, ${printableLine(session.cwd)}. /help shows what can be typed.\n`)
+      const tell = (text: string): void => write(`${text}\n`)
+      if (session.past.length > 0) showPast(session, { transcript, print, tell, colors })
       if (canGoOn(session)) write('The last turn was not finished: an empty line goes on with it.\n')
     },
     onSent: () => {},
-    onEnded({ conversation: { turn }, storeFault, unloadable }) {
-      print(...transcript.cutOff())
-      const failure = turn.status === 'failed' ? (turn.failure?.message ?? null) : null
-      for (const problem of [unloadable, failure, storeFault])
-        if (problem !== null) write(`error: ${printable(problem)}\n`)
-      if (turn.status === 'cancelled') write('Interrupted. What is to be done instead?\n')
+    onEnded(end) {
+      const { turn, round } = end.conversation
+      print(...transcript.cutOff(round))
+      for (const line of endLines({ ...end, turn }, colors)) write(`${line}\n`)
       turnOver()
     },
     changed: () => {},

@@ -1,12 +1,18 @@
 /** What is told of a turn's end, and of the call that a person wants to see. */
 import type { Colors } from 'picocolors/types.js'
+import type { Failure, Turn } from '../machines/conversation.ts'
 import type { ToolUseBlock } from '../machines/messages.ts'
 import { clip, describeCall, printable, printableLine } from '../services/text.ts'
+import { folded } from './blocks.ts'
 import type { TurnEnd } from './desk.ts'
-import { folded } from './transcript.ts'
+
+/** How a turn ended, as far as a person is told. */
+export interface Ending extends Pick<TurnEnd, 'storeFault' | 'unloadable'> {
+  turn: { status: Turn['status']; stop_reason: string | null; failure: Pick<Failure, 'message'> | null }
+}
 
 /** @returns what went wrong, what is missing, and what can be done now */
-export function endLines({ conversation: { turn }, storeFault, unloadable }: TurnEnd, colors: Colors): string[] {
+export function endLines({ turn, storeFault, unloadable }: Ending, colors: Colors): string[] {
   const problems = [
     unloadable,
     turn.status === 'failed' ? (turn.failure?.message ?? null) : null,

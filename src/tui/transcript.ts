@@ -1,11 +1,13 @@
 /** What happens in a session as blocks for the screen: answers, a line a call, differences, notices. */
 import type { Colors } from 'picocolors/types.js'
 import { type ToolResultBlock, type ToolUseBlock, textOf } from '../machines/messages.ts'
+import { type Round, roundOf } from '../machines/round.ts'
 import { createCalls } from '../services/output/calls.ts'
 import { notice } from '../services/output/notices.ts'
 import type { Progress } from '../services/ports.ts'
 import { printable, printableLine, tokens } from '../services/text.ts'
 import { type Answer, createAnswer } from './answer.ts'
+import { blank, textOfResult } from './blocks.ts'
 import type { Change, renderDiff } from './diff.ts'
 import { changeOf } from './edits.ts'
 import type { Block } from './screen.ts'
@@ -18,10 +20,17 @@ export interface Renderers {
 }
 
 export interface Transcript {
+  /** Shows what happens now. */
   observe(event: Progress): void
+  /** Shows what happened, now or in an older session: one rendering for both. */
+  show(event: Progress): void
+  /** What a call makes of a file; shown when the call has ended well. */
+  changes(call_id: string, change: Change | null): void
   answer: Answer
-  /** The reply was interrupted. @returns what was shown of it in the live region */
-  cutOff(): Block[]
+  /** The turn is over. @returns what was shown of a reply in the live region, and the calls that were cut off */
+  cutOff(round: Round): Block[]
+  /** Another session is opened: the calls of the last one cannot be opened any more. */
+  forget(): void
   /** What runs now in words and since when. */
   running(): { words: string; since: number } | null
   /** The last calls with their results, the newest first. */
@@ -45,6 +54,8 @@ const ERROR_LINES = 3
 /** Calls whose output can still be opened. */
 const KEPT_CALLS = 30
 const LONGEST_ERROR = 2_000
+/** After a person's no: what the model is told beside their words. */
+const TO_THE_MODEL = / Nothing was run\. Do not try to reach the same in another way;.*$/s
 
 export function createTranscript(options: TranscriptOptions): Transcript {
   const { colors, print, columns, now } = options
@@ -75,6 +86,29 @@ export function createTranscript(options: TranscriptOptions): Transcript {
   }
   const observe = (event: Progress): void => {
     switch (event.type) {
+      case 'toolStarted': {
+        const { call } = event
+        began.set(call.id, now())
+        recordChange(call.id, changeOf(call, options.cwd()))
+        show(event)
+        return
+      }
+      case 'toolFinished': {
+        // The time that a question waited for its answer is not the call's.
+        const ms = now() - (began.get(event.call.id) ?? now() - event.ms)
+        began.delete(event.call.id)
+        show({ ...event, ms })
+        return
+      }
+      default:
+        show(event)
+    }
+  }
+  const recordChange = (id: string, change: Change | null): void => {
+    if (change !== null) changes.set(id, change)
+  }
+  const show = (event: Progress): void => {
+    switch (event.type) {
       case 'started':
         return
       case 'state':
@@ -96,24 +130,23 @@ export function createTranscript(options: TranscriptOptions): Transcript {
         // A server that answers in one piece streams nothing.
         if (!compacting && whole.startsWith(received)) answered(answer.push(whole.slice(received.length)))
         endAnswer()
+        for (const one of roundOf(event.record.content, event.record.incomplete)) {
+          if (one.state !== 'finished') continue
+          line(calls.unrun(one.call, 'not run'), '  ')
+          known.set(one.call.id, one.call)
+          takeResult(one.result)
+        }
         return
       }
       case 'toolStarted': {
-        const { call } = event
-        began.set(call.id, now())
         const text = calls.start(event)
         if (text !== null) line(text)
-        const change = changeOf(call, options.cwd())
-        if (change !== null) changes.set(call.id, change)
         return
       }
       case 'toolFinished': {
         const { call } = event
         known.set(call.id, call)
-        // The time that a question waited for its answer is not the call's.
-        const ms = now() - (began.get(call.id) ?? now() - event.ms)
-        began.delete(call.id)
-        const ended = calls.finish({ ...event, ms })
+        const ended = calls.finish(event)
         if (!refused.has(call.id)) line(ended, '  ')
         const change = changes.get(call.id)
         changes.delete(call.id)
@@ -151,7 +184,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     const result = textOfResult(block)
     last = [{ call, result }, ...last].slice(0, KEPT_CALLS)
     if (block.is_error !== true || refused.delete(call.id)) return
-    const said = printable(result.slice(0, LONGEST_ERROR)).trim().split('\n')
+    const said = printable(result.slice(0, LONGEST_ERROR)).replace(TO_THE_MODEL, '').trim().split('\n')
     const more = said.length > ERROR_LINES ? ' … (Ctrl-O shows all)' : ''
     line(colors.dim(`  ${said.slice(0, ERROR_LINES).join('\n  ')}${more}`), '  ')
   }
@@ -163,48 +196,29 @@ export function createTranscript(options: TranscriptOptions): Transcript {
   }
   return {
     observe,
+    show,
+    changes: recordChange,
     answer,
-    cutOff() {
+    cutOff(round) {
       afterAnswer = false
-      const cut = calls.interrupt().map(
+      const waiting = round.flatMap(({ state, call }) =>
+        state === 'waiting' ? [calls.unrun(call, 'never started')] : [],
+      )
+      const cut = [...calls.interrupt(), ...waiting].map(
         (text): Block =>
           (width) =>
             wrap(text, width, '  '),
       )
       return [...answer.end(), ...cut]
     },
+    forget() {
+      last = []
+      shown.clear()
+      refused.clear()
+    },
     running: () => calls.running(),
     lastCalls: () => last,
     wasShown: (id) => shown.add(id),
     wasRefused: (id) => refused.add(id),
-  }
-}
-
-export const blank: Block = () => ['']
-
-/** @returns what a tool gave back, as text; images in words */
-export function textOfResult({ content }: Pick<ToolResultBlock, 'content'>): string {
-  if (typeof content === 'string') return content
-  return content.map((block) => (block.type === 'text' ? block.text : '[image]')).join('\n')
-}
-
-/** Rows of a text that are shown where it is not asked for whole. */
-const FOLD = { head: 30, tail: 8 }
-
-/** @returns long text with its middle left out, and a line that says so */
-export function folded(text: string, colors: Colors, { head, tail } = FOLD): string[] {
-  const lines = printable(text)
-    .split('\n')
-    .map((one) => (one.length > 4_000 ? `${one.slice(0, 2_000)} … (${one.length - 2_000} more characters)` : one))
-  const left = lines.length - head - tail
-  if (left <= 1) return lines
-  return [...lines.slice(0, head), colors.dim(`… ${left} lines folded …`), ...lines.slice(-tail)]
-}
-
-/** @returns a person's words as they are shown once they are sent */
-export function promptBlock(text: string, colors: Colors): Block {
-  return (columns) => {
-    const lines = folded(text, colors).flatMap((line) => wrap(line, columns - 2))
-    return ['', ...lines.map((line, i) => `${colors.bold(colors.cyan(i === 0 ? '>' : ' '))} ${colors.bold(line)}`), '']
   }
 }

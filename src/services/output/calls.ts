@@ -16,6 +16,8 @@ export interface Calls {
   running(): { words: string; since: number } | null
   /** Forgets what runs: it was interrupted. @returns a line for each */
   interrupt(): string[]
+  /** @returns the line of a call of which nothing ran, with why in a word or two */
+  unrun(call: ToolUseBlock, why: string): string
 }
 
 interface Running {
@@ -58,6 +60,7 @@ export function createCalls(colors: Colors, columns: () => number, now: () => nu
         ),
       )
     },
+    unrun: (call, why) => line(colors.red('✗'), { type: 'toolStarted', call }, ` ${why}`),
     start(event) {
       const { call, parent_tool_use_id: parent } = event
       running.set(keyOf(event), { call, since: now(), parent })
