@@ -6,8 +6,9 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { acquireLock } from '../../src/services/lock.ts'
+import { ensurePrivateDir } from '../../src/services/privateFiles.ts'
 import { createStore } from '../../src/services/store/index.ts'
-import { acquireLock } from '../../src/services/store/lock.ts'
 import { compiled, held, start, temporaryHomes } from './storeSupport.ts'
 
 // Real processes and thousands of files, on machines that have other things to do.
@@ -146,7 +147,9 @@ describe('a lock', () => {
   it('is got by exactly one of many that ask at once in one process', async () => {
     for (const dead of [false, true]) {
       if (dead) write(ownerText({ pid: deadPid() }), 'name.lock')
-      const outcomes = await Promise.all(Array.from({ length: 20 }, () => acquireLock(locks, 'name')))
+      const outcomes = await Promise.all(
+        Array.from({ length: 20 }, () => acquireLock(join(locks, 'name.lock'), { prepare: ensurePrivateDir })),
+      )
       expect(outcomes.filter(({ kind }) => kind === 'held')).toHaveLength(1)
       expect(outcomes.filter(({ kind }) => kind === 'refused')).toHaveLength(19)
       for (const outcome of outcomes) if (outcome.kind === 'held') outcome.lock.release()
@@ -157,12 +160,12 @@ describe('a lock', () => {
     const script = await compiled(
       home,
       `import { closeSync, openSync, unlinkSync, writeFileSync } from 'node:fs'
-       import { acquireLock } from '../../src/services/store/lock.ts'
+       import { acquireLock } from '../../src/services/lock.ts'
        const [dir, inside, dead] = process.argv.slice(2)
        let got = 0
        let tries = 0
        while (got < 40 && tries++ < 100_000) {
-         const outcome = await acquireLock(dir, 'name')
+         const outcome = await acquireLock(dir + '/name.lock')
          if (outcome.kind === 'impossible') throw outcome.error
          if (outcome.kind === 'refused') { await new Promise((resolve) => setTimeout(resolve, 1)); continue }
          // Fails if another process is between these two lines.

@@ -1,22 +1,18 @@
 /** What goes wrong with the store, in sentences for the user. */
+import { errorCode, messageOf } from '../../machines/errorText.ts'
 
 /** The store cannot do what was asked; `message` is a whole sentence that says what to do next. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
 }
 
-/** The part of a failure that tells what it is: SQLite's name (`SQLITE_BUSY`) or the system's (`EACCES`). */
-export function errorCode(error: unknown): string {
-  const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' ? code : ''
-}
-
 /** A failure's own words without the code in front of them and without the full stop. */
 function words(error: unknown): string {
   // Of a name with several addresses each one's failure is in a list, and the message is empty.
   const first = error instanceof AggregateError && error.message === '' ? error.errors[0] : error
-  const text = first instanceof Error ? first.message : String(first)
-  return text.replace(/^(SQLITE_)?[A-Z_]+: /, '').replace(/\.$/, '')
+  return messageOf(first)
+    .replace(/^(SQLITE_)?[A-Z_]+: /, '')
+    .replace(/\.$/, '')
 }
 
 /**

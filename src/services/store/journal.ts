@@ -2,11 +2,11 @@
 import { firstUnits } from '../../machines/cut.ts'
 import { entryText } from '../../machines/entryText.ts'
 import { JOURNAL_VERSION, type JournalEntry, type NewEntry } from '../../machines/journal.ts'
+import type { Lock } from '../lock.ts'
 import type { HeadUpdate, Journal, SessionHead } from '../ports.ts'
 import { StoreError } from './errors.ts'
 import { directoryKey, headKey, keptKey, keptPrefix, recordKey, recordPrefix, seqOfRecord } from './keys.ts'
 import type { KeyValue, Pair } from './keyValue.ts'
-import type { Lock } from './lock.ts'
 import { parseHead, readSession } from './session.ts'
 
 /** The head is written with every append: it keeps only so much of the prompt, in UTF-16 units. */

@@ -1,8 +1,10 @@
 /** Keeps a database file that cannot be used: whole, byte for byte, under another name beside it. */
 import { closeSync, existsSync, openSync, readSync, renameSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { errorCode, StoreError } from './errors.ts'
-import { waitForLock } from './lock.ts'
+import { errorCode } from '../../machines/errorText.ts'
+import { waitForLock } from '../lock.ts'
+import { ensurePrivateDir } from '../privateFiles.ts'
+import { StoreError } from './errors.ts'
 
 /** The files of one database. The log goes first: left behind, it would be played into the next database. */
 const PARTS = ['-wal', '-shm', '']
@@ -29,7 +31,9 @@ export async function setDatabaseAside(
   why: string,
   warn: (message: string) => void,
 ): Promise<void> {
-  const outcome = await waitForLock(join(dirname(path), 'locks'), basename(path), PATIENCE_MS)
+  const outcome = await waitForLock(join(dirname(path), 'locks', `${basename(path)}.lock`), PATIENCE_MS, {
+    prepare: ensurePrivateDir,
+  })
   if (outcome.kind === 'impossible') throw outcome.error
   if (outcome.kind === 'refused') {
     throw new StoreError(

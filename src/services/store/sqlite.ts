@@ -3,10 +3,11 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { KeyvSqlite } from '@keyv/sqlite'
 import type { Keyv } from 'keyv'
-import { errorCode, StoreError, storeError } from './errors.ts'
+import { errorCode } from '../../machines/errorText.ts'
+import { createPrivateFile, ensurePrivateDir, tightenFile } from '../privateFiles.ts'
+import { StoreError, storeError } from './errors.ts'
 import { paddedSeq } from './keys.ts'
 import { type KeyValue, type Pair, PLAIN_TEXT, untilMissing } from './keyValue.ts'
-import { createPrivateFile, ensurePrivateDir, tightenFile } from './privateFiles.ts'
 import { fileIdentity, setDatabaseAside, setForeignLogAside } from './setAside.ts'
 
 /** How long a statement waits for another process that writes, in milliseconds. */

@@ -1,10 +1,12 @@
 /** The store's port over whatever keeps its keys. */
+import { join } from 'node:path'
+import { acquireLock, type LockOutcome, lockOwner } from '../lock.ts'
 import type { SessionHead, StorePort } from '../ports.ts'
+import { ensurePrivateDir } from '../privateFiles.ts'
 import { StoreError, storeError } from './errors.ts'
 import { createJournal, parsePointer, unwritableJournal } from './journal.ts'
 import { directoryKey, HEADS, headKey, idOfHead, isSessionId, keptPrefix, recordPrefix } from './keys.ts'
 import type { KeyValue } from './keyValue.ts'
-import { acquireLock, type LockOutcome, lockOwner } from './lock.ts'
 import { headOf, readSession } from './session.ts'
 
 export interface StoreParts {
@@ -22,6 +24,8 @@ export function storeOver({ locks, connect, warn, now }: StoreParts): StorePort 
   const read = new Map<string, { intact: number; count: number }>()
   let opened: Promise<KeyValue> | null = null
 
+  const lockOf = (id: string): string => join(locks, `${id}.lock`)
+  const takeLock = (id: string): Promise<LockOutcome> => acquireLock(lockOf(id), { prepare: ensurePrivateDir })
   const open = (): Promise<KeyValue> => {
     opened ??= connect().catch((error) => {
       opened = null
@@ -33,7 +37,7 @@ export function storeOver({ locks, connect, warn, now }: StoreParts): StorePort 
   return {
     async hold(id) {
       if (!isSessionId(id)) return { ok: false, message: `${JSON.stringify(id)} is no session id.` }
-      const outcome = await acquireLock(locks, id)
+      const outcome = await takeLock(id)
       switch (outcome.kind) {
         case 'refused':
           return { ok: false, message: refusal(id, outcome) }
@@ -61,7 +65,7 @@ export function storeOver({ locks, connect, warn, now }: StoreParts): StorePort 
     },
 
     async owner(id) {
-      return isSessionId(id) ? lockOwner(locks, id) : null
+      return isSessionId(id) ? lockOwner(lockOf(id)) : null
     },
 
     async latest(cwd) {
@@ -91,7 +95,7 @@ export function storeOver({ locks, connect, warn, now }: StoreParts): StorePort 
       const kv = await open()
       const [text] = await kv.get([headKey(id)])
       if (text === undefined) return false
-      const outcome = await acquireLock(locks, id)
+      const outcome = await takeLock(id)
       if (outcome.kind === 'impossible') throw storeError(outcome.error, locks)
       if (outcome.kind === 'refused') throw new StoreError(refusal(id, outcome))
       try {

@@ -1,6 +1,7 @@
 /** Who holds a lock, and whether that process still runs. */
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { errorCode } from '../machines/errorText.ts'
 
 export interface Owner {
   pid: number
@@ -34,14 +35,18 @@ export function parseOwner(text: string): Owner | null {
   return typeof owner.started === 'string' || owner.started === null ? (owner as Owner) : null
 }
 
-/** Whether the owner may still run. One on another machine is taken to run: nobody here can tell. */
+/** Whether the owner is a process of another machine: nobody here can tell whether it runs. */
+export function isElsewhere(owner: Owner): boolean {
+  return owner.host !== hostname()
+}
+
+/** Whether the owner, a process of this machine, may still run. */
 export async function isAlive(owner: Owner): Promise<boolean> {
-  if (owner.host !== hostname()) return true
   try {
     process.kill(owner.pid, 0)
   } catch (error) {
     // EPERM: the process is there and belongs to somebody else.
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+    if (errorCode(error) === 'ESRCH') return false
   }
   const now = linuxProcess(owner.pid)
   switch (now.kind) {

@@ -1,18 +1,18 @@
 /**
  * One writer at a time, by lock files that carry their owner's process.
  *
- * `<name>.lock` is created so that only one process can succeed. A lock whose owner is dead is not replaced
+ * The file is created so that only one process can succeed. A lock whose owner is dead is not replaced
  * (of two processes that both saw it dead, the slower one would delete the quicker one's new lock) but topped by
- * the next in a row, `<name>.lock.1`, which again only one can create. Whoever has created a file looks once more:
+ * the next in a row, `<file>.1`, which again only one can create. Whoever has created a file looks once more:
  * where another live lock is there by now, it takes its own away and tries again. Of two, the later one always
  * sees the earlier. Dead files are deleted only by a process that holds a live one.
  */
 import { randomUUID } from 'node:crypto'
-import { readdirSync, readFileSync, unlinkSync } from 'node:fs'
-import { join } from 'node:path'
-import { errorCode } from './errors.ts'
-import { isAlive, type Owner, parseOwner, thisProcess } from './owner.ts'
-import { createPrivateFile, ensurePrivateDir } from './privateFiles.ts'
+import { readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { errorCode } from '../machines/errorText.ts'
+import { isAlive, isElsewhere, type Owner, parseOwner, thisProcess } from './lockOwner.ts'
+import { createPrivateFile } from './privateFiles.ts'
 
 export interface Lock {
   /** Deletes the lock if it is still ours. */
@@ -36,45 +36,55 @@ interface Found {
   live: Owner | null
 }
 
-/** Takes the lock `name` in `dir`, which is made if need be. Does not wait for a live owner. */
-export async function acquireLock(dir: string, name: string): Promise<LockOutcome> {
+export interface LockOptions {
+  /** Makes the lock's directory and says how open it is; by default it must be there, and stays as it is. */
+  prepare?: (dir: string) => void
+  /**
+   * For locks that are held for moments: the age from which one of another machine counts as dead. By default it is
+   * respected for ever, since nobody here can tell.
+   */
+  forgottenAfter_ms?: number
+}
+
+/** Takes the lock `file`. Does not wait for a live owner. */
+export async function acquireLock(file: string, options: LockOptions = {}): Promise<LockOutcome> {
   try {
-    ensurePrivateDir(dir)
-    return await acquire(dir, name)
+    options.prepare?.(dirname(file))
+    return await acquire(file, options)
   } catch (error) {
     return { kind: 'impossible', error }
   }
 }
 
-/** Takes the lock `name` in `dir`, waiting for a live owner at most `limit_ms`. */
-export async function waitForLock(dir: string, name: string, limit_ms: number): Promise<LockOutcome> {
+/** Takes the lock `file`, waiting for a live owner at most `limit_ms`. */
+export async function waitForLock(file: string, limit_ms: number, options: LockOptions = {}): Promise<LockOutcome> {
   for (const end = Date.now() + limit_ms; ; ) {
-    const outcome = await acquireLock(dir, name)
+    const outcome = await acquireLock(file, options)
     if (outcome.kind !== 'refused' || Date.now() > end) return outcome
     await sleep(10 + Math.random() * 20)
   }
 }
 
-/** @returns the living owner of the lock `name`, null where there is none or nobody can tell; changes nothing */
-export async function lockOwner(dir: string, name: string): Promise<Owner | null> {
+/** @returns the living owner of the lock `file`, null where there is none or nobody can tell; changes nothing */
+export async function lockOwner(file: string): Promise<Owner | null> {
   try {
-    return (await survey(dir, name)).find(({ live }) => live !== null)?.live ?? null
+    return (await survey(file, {})).find(({ live }) => live !== null)?.live ?? null
   } catch {
     return null
   }
 }
 
-async function acquire(dir: string, name: string): Promise<LockOutcome> {
+async function acquire(lock: string, options: LockOptions): Promise<LockOutcome> {
   const owner = thisProcess(randomUUID())
   for (let tries = 1; ; tries++) {
-    const found = await survey(dir, name)
+    const found = await survey(lock, options)
     const refusal = refusedBy(found)
     if (refusal !== null) return refusal
     const generation = Math.max(-1, ...found.map((one) => one.generation)) + 1
-    const file = join(dir, generation === 0 ? `${name}.lock` : `${name}.lock.${generation}`)
+    const file = generation === 0 ? lock : `${lock}.${generation}`
     if (!createPrivateFile(file, JSON.stringify(owner))) continue
 
-    const others = (await survey(dir, name)).filter((one) => one.file !== file)
+    const others = (await survey(lock, options)).filter((one) => one.file !== file)
     const rival = refusedBy(others)
     if (rival === null) {
       for (const dead of others) unlinkIfThere(dead.file)
@@ -119,8 +129,8 @@ function refusedBy(found: Found[]): LockOutcome | null {
   return null
 }
 
-async function survey(dir: string, name: string): Promise<Found[]> {
-  const first = `${name}.lock`
+async function survey(lock: string, options: LockOptions): Promise<Found[]> {
+  const [dir, first] = [dirname(lock), basename(lock)]
   const found: Found[] = []
   for (const entry of readdirSync(dir)) {
     if (!entry.startsWith(first)) continue
@@ -129,13 +139,16 @@ async function survey(dir: string, name: string): Promise<Found[]> {
     const file = join(dir, entry)
     const owner = await readOwner(file)
     if (owner === 'gone') continue
-    found.push({
-      file,
-      generation: Number(rest.slice(1)),
-      live: owner !== null && (await isAlive(owner)) ? owner : null,
-    })
+    const isLive = owner !== null && (isElsewhere(owner) ? !isForgotten(file, options) : await isAlive(owner))
+    found.push({ file, generation: Number(rest.slice(1)), live: isLive ? owner : null })
   }
   return found
+}
+
+/** By the file's own time: the clock of another machine may be wrong. */
+function isForgotten(file: string, { forgottenAfter_ms = Number.POSITIVE_INFINITY }: LockOptions): boolean {
+  const found = statSync(file, { throwIfNoEntry: false })
+  return found !== undefined && Date.now() - found.mtimeMs > forgottenAfter_ms
 }
 
 /** A lock's owner; null where the process that created the file did not live to write it. */

@@ -12,7 +12,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { errorCode } from './errors.ts'
+import { errorCode } from '../machines/errorText.ts'
 
 const PRIVATE_DIR = 0o700
 const PRIVATE_FILE = 0o600
