@@ -119,6 +119,7 @@ function sessionOf(run: Composed, args: RunArgs, recorder: Recorder): OpenSessio
       if (step === null) delete deps.step
       else deps.step = step
     },
+    approvals: () => deps.permissions.approvals(),
     async sessions(all) {
       const heads = await store.list(all ? null : deps.session.cwd)
       return heads.filter((head) => head.parent === undefined)

@@ -120,7 +120,12 @@ export interface PermissionPort {
   settle(call: ToolUseBlock, effect: CallEffect, signal: AbortSignal): Promise<Decision>
   /** @returns whether a rule forbids reading this file (absolute path): searches leave it out */
   hides(path: string): boolean
+  /** What a person has allowed for this session only, in the order in which they did. */
+  approvals(): Approval[]
 }
+
+/** What holds until the session is closed: a rule, or, where no rule can say it, the very same call again. */
+export type Approval = { kind: 'rule'; rule: string } | { kind: 'call'; call: ToolUseBlock }
 
 // ---- store/ ----------------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 /** Asks the person at the terminal whether a call may run: what it would do stands above the choices, in full. */
 import type { Colors } from 'picocolors/types.js'
+import { sessionScope } from '../services/approvalWords.ts'
 import type { Answer, AskPerson, Question } from '../services/ports.ts'
 import { printable, printableLine } from '../services/text.ts'
 import { changeOf } from './edits.ts'
@@ -92,14 +93,14 @@ function contentOf(question: Question, options: AskingOptions, renderDiff: Rende
   }
 }
 
-function wordsOf(answer: Answer, { rules }: Question): string {
+function wordsOf(answer: Answer, question: Question): string {
   switch (answer.kind) {
     case 'once':
       return 'allowed once'
     case 'session':
-      return 'allowed for this session'
+      return `allowed for this session: ${sessionScope(question)}`
     case 'always':
-      return `always allowed: ${rules.map(printableLine).join(', ')}`
+      return `always allowed: ${question.rules.map(printableLine).join(', ')}`
     case 'no':
       return answer.why === null ? 'refused' : `refused: ${printableLine(answer.why)}`
   }

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { wholeInput } from '../machines/messages.ts'
+import { approvalLine } from '../services/approvalWords.ts'
 import { printable, printableLine, tokens } from '../services/text.ts'
 import { ageOf } from './age.ts'
 import { conversationText } from './export.ts'
@@ -33,7 +34,7 @@ export const COMMANDS: Command[] = [
   { name: 'step', about: 'stop before each service, or no more', run: step },
   { name: 'skills', about: 'the skills there are', run: (hands) => list(hands, ['skills']) },
   { name: 'memory', about: 'what is kept across sessions', run: (hands) => list(hands, ['memory']) },
-  { name: 'permissions', about: 'the rules in effect', run: permissions },
+  { name: 'permissions', about: 'the rules in effect, and what you allowed', run: permissions },
   { name: 'trust', about: 'let the settings of this project count', run: trust },
   { name: 'config', about: 'each setting and where it comes from', run: (hands) => list(hands, ['config']) },
   { name: 'cost', about: 'what this session has used', run: cost },
@@ -169,6 +170,9 @@ async function permissions({ desk, session, show, tell }: Hands): Promise<void> 
       ...rules.map((rule) => `    ${rule}`),
     ]
   })
+  const given = session()?.approvals() ?? []
+  if (given.length > 0)
+    lines.push('  given for this session, until it is closed', ...given.map((one) => `    ${approvalLine(one)}`))
   show(linesOf(lines.join('\n')))
 }
 

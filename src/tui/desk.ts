@@ -2,7 +2,7 @@
 import type { SessionChoice } from '../cli/args.ts'
 import type { Conversation } from '../machines/conversation.ts'
 import type { JournalRecord } from '../machines/journal.ts'
-import type { AskPerson, Observe, Result, SessionHead } from '../services/ports.ts'
+import type { Approval, AskPerson, Observe, Result, SessionHead } from '../services/ports.ts'
 import type { StepPort } from '../services/stepPorts.ts'
 
 /** What begins a turn. */
@@ -42,6 +42,8 @@ export interface OpenSession {
   branch(): Promise<string | null>
   turn(begin: Begin): Promise<OpenTurn>
   setStep(step: StepPort | null): void
+  /** What the person has allowed for this session only. */
+  approvals(): Approval[]
   /** Sessions of this directory, or of all, newest first; those of subagents left out. */
   sessions(all: boolean): Promise<SessionHead[]>
   close(): Promise<void>

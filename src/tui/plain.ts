@@ -3,6 +3,7 @@
  * choices are numbers.
  */
 import picocolors from 'picocolors'
+import { sessionScope } from '../services/approvalWords.ts'
 import type { Answer, AskPerson } from '../services/ports.ts'
 import { printable, printableLine } from '../services/text.ts'
 import { createCommands } from './commands.ts'
@@ -138,7 +139,7 @@ function askIn(lines: Lines, write: (text: string) => void, columns: () => numbe
     const always = rules.map(printableLine).join(', ')
     const choices = [
       '1  once',
-      '2  for this session',
+      `2  for this session: ${sessionScope({ tool, rules })}`,
       ...(always === '' ? [] : [`3  always: adds ${always} to your settings`]),
       '4  no; or type what to do instead',
     ]

@@ -1,5 +1,6 @@
 /** The question whether a call may run: the choices, by key, or by arrows and Enter; a no may say why. */
 import type { Colors } from 'picocolors/types.js'
+import { sessionScope } from '../services/approvalWords.ts'
 import type { Answer, Question } from '../services/ports.ts'
 import { printable, printableLine } from '../services/text.ts'
 import { type Editor, EMPTY_EDITOR, edit, insert } from './editor.ts'
@@ -17,7 +18,7 @@ export function createQuestionPanel(question: Question, colors: Colors, done: (a
   const rules = question.rules.map(printableLine).join(', ')
   const choices: Choice[] = [
     { keys: ['1', 'o', 'y'], words: 'once', answer: { kind: 'once' } },
-    { keys: ['2', 's'], words: 'for this session', answer: { kind: 'session' } },
+    { keys: ['2', 's'], words: `for this session: ${sessionScope(question)}`, answer: { kind: 'session' } },
     ...(rules === ''
       ? []
       : [{ keys: ['3', 'a'], words: `always: adds ${rules} to your settings`, answer: { kind: 'always' } as const }]),

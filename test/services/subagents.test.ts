@@ -61,6 +61,7 @@ async function open(replies: Parameters<typeof serve>[0]) {
         decide: async () => ({ kind: 'allow' }),
         settle: async () => ({ kind: 'allow' }),
         hides: () => false,
+        approvals: () => [],
       },
       outputs: createTaskOutputs(top),
       observe: (event) => seen.push(event),

@@ -130,3 +130,44 @@ test('step mode shows each service before it starts, and goes on when told', asy
   await screen.type('c')
   await screen.until(/Stepped\.[\s\S]*ready/)
 })
+
+test('what is allowed for the session says what it covers, and is listed until the session is closed', async () => {
+  const model = await startFakeModel({
+    replies: [
+      reply([call('bash', { command: 'npm --version' })]),
+      reply([call('bash', { command: 'npm --version > version.txt' })]),
+      reply([call('bash', { command: 'npm --version' })]),
+      reply('It ran.'),
+    ],
+  })
+  const home = temporaryDirectory()
+  const screen = await openScreen({ url: model.url, home, ...SIZE })
+  await screen.until('ready')
+  expect(await command(screen, '/permissions')).not.toContain('for this session')
+  await screen.type('Which npm?')
+  await screen.press('Enter')
+  await screen.until('2 (s) for this session: Bash(npm --version)')
+  await pause()
+  await screen.type('s')
+  const second = await screen.until('2 (s) for this session: exactly this command')
+  expect(second).toContain('→ allowed for this session: Bash(npm --version)')
+  await pause()
+  await screen.type('s')
+  await screen.until(/It ran\.[\s\S]*ready/)
+  expect(await command(screen, '/permissions')).toContain(
+    [
+      '  given for this session, until it is closed',
+      '    Bash(npm --version)',
+      '    bash, exactly: npm --version > version.txt',
+    ].join('\n'),
+  )
+  await screen.type('/clear')
+  await screen.press('Enter')
+  await screen.until(/shows what can be typed\n[\s\S]*ready/)
+  expect(await command(screen, '/permissions')).not.toContain('for this session')
+})
+
+/** Keys that come right after a question are taken for typing that was under way. */
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 800))
+}

@@ -1,5 +1,6 @@
 /** Asks a person line by line: the question on one stream, the answer on another. */
 import { createInterface } from 'node:readline'
+import { sessionScope } from '../approvalWords.ts'
 import type { Answer, AskPerson, Question } from '../ports.ts'
 import { printable, printableLine } from '../text.ts'
 
@@ -31,7 +32,7 @@ function wording({ tool, subject, reason, rules }: Question): string {
   const always = rules.map((rule) => printableLine(rule)).join(', ')
   const keys = [
     '1  once',
-    '2  for this session',
+    `2  for this session: ${sessionScope({ tool, rules })}`,
     ...(always === '' ? [] : [`3  always: adds ${always} to your settings`]),
     '4  no; or type what to do instead',
   ]

@@ -1,7 +1,7 @@
 /** The permissions of a run: looks up what deciding needs, decides, and asks a person where there is one. */
 import type { ToolUseBlock } from '../../machines/messages.ts'
 import { absolutePath, realTarget } from '../paths.ts'
-import type { AskPerson, CallEffect, Decision, PermissionPort, Result } from '../ports.ts'
+import type { Approval, AskPerson, CallEffect, Decision, PermissionPort, Result } from '../ports.ts'
 import { decide, type Policy, type Touch, type TouchedPath } from './decide.ts'
 import { parseRule, type Rule } from './rule.ts'
 import { compileRules, type RuleSet, type RuleTexts, rulesFor } from './rules.ts'
@@ -43,6 +43,7 @@ class Permissions implements PermissionPort {
   readonly #policy: Omit<Policy, 'parse'>
   /** Calls the user approved for this session that no rule can name. */
   readonly #approved = new Set<string>()
+  readonly #approvals: Approval[] = []
   readonly #hiding: Rule[]
   /** One question at a time. */
   #asking: Promise<unknown> = Promise.resolve()
@@ -72,6 +73,10 @@ class Permissions implements PermissionPort {
 
   hides(path: string): boolean {
     return this.#hiding.some(({ specifier }) => specifier.kind === 'path' && specifier.pattern.matches(path))
+  }
+
+  approvals(): Approval[] {
+    return [...this.#approvals]
   }
 
   async #judge(call: ToolUseBlock, touch: Touch): Promise<Decision> {
@@ -104,8 +109,8 @@ class Permissions implements PermissionPort {
         await this.#approve(call, suggested)
         return allow
       case 'always':
-        await this.#approve(call, suggested)
-        await this.#keep(suggested)
+        if (await this.#keep(suggested)) await this.#hold(suggested)
+        else await this.#approve(call, suggested)
         return allow
       case 'no': {
         const said = answer.why === null ? '' : ` They say: ${answer.why}`
@@ -115,17 +120,28 @@ class Permissions implements PermissionPort {
   }
 
   async #approve(call: ToolUseBlock, rules: readonly string[]): Promise<void> {
-    if (rules.length === 0) this.#approved.add(keyOf(call))
+    if (rules.length === 0) {
+      this.#approved.add(keyOf(call))
+      this.#approvals.push({ kind: 'call', call })
+    }
+    await this.#hold(rules)
+    this.#approvals.push(...rules.map((rule) => ({ kind: 'rule' as const, rule })))
+  }
+
+  async #hold(rules: readonly string[]): Promise<void> {
     for (const text of rules) {
       const parsed = await parseRule(text, 'allow', 'this session', this.#policy)
       if (parsed.kind === 'rule') this.#policy.rules.allow.push(parsed.rule)
     }
   }
 
-  async #keep(rules: string[]): Promise<void> {
+  /** @returns whether the rules are in the settings now */
+  async #keep(rules: string[]): Promise<boolean> {
     const { keep, warn = () => {} } = this.#options
-    const kept = rules.length === 0 || keep === undefined ? null : await keep(rules)
-    if (kept?.ok === false) warn(`The rule holds for this session only: ${kept.message}`)
+    if (rules.length === 0 || keep === undefined) return false
+    const kept = await keep(rules)
+    if (!kept.ok) warn(`The rule holds for this session only: ${kept.message}`)
+    return kept.ok
   }
 }
 

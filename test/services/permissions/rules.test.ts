@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { approvalLine } from '../../../src/services/approvalWords.ts'
 import { createPermissions } from '../../../src/services/permissions/index.ts'
 import type { Answer, CallEffect, Question } from '../../../src/services/ports.ts'
 import { keepRules } from '../../../src/services/settings/keepRules.ts'
@@ -234,6 +235,20 @@ describe('a person who is asked', () => {
     expect([questions.length, kept]).toEqual([2, [['Bash(npm test)']]])
     const denied = await asked([{ kind: 'always' }], { deny: ['Bash(npm:*)'] })
     expect([await denied.settle(), denied.questions]).toEqual(['deny', []])
+  })
+
+  test('what is allowed for the session is listed, what is kept in the settings is not', async () => {
+    const session = await asked([{ kind: 'session' }])
+    await session.settle()
+    expect(session.port.approvals()).toEqual([{ kind: 'rule', rule: 'Bash(npm test)' }])
+    const always = await asked([{ kind: 'always' }])
+    await always.settle()
+    expect(always.port.approvals()).toEqual([])
+    const exact = await asked([{ kind: 'session' }])
+    const call = { ...CALL, input: { command: 'npm test > log' } }
+    await exact.port.settle(call, { kind: 'execute', command: 'npm test > log' }, new AbortController().signal)
+    expect(exact.port.approvals()).toEqual([{ kind: 'call', call }])
+    expect(approvalLine({ kind: 'call', call })).toBe('bash, exactly: npm test > log')
   })
 
   test('is never asked by those who only want to know', async () => {
