@@ -3,9 +3,9 @@ import type { Colors } from 'picocolors/types.js'
 import { type ToolResultBlock, type ToolUseBlock, textOf } from '../machines/messages.ts'
 import { type Round, roundOf } from '../machines/round.ts'
 import { createCalls } from '../services/output/calls.ts'
-import { notice } from '../services/output/notices.ts'
+import { compactedLine, notice } from '../services/output/notices.ts'
 import type { Progress } from '../services/ports.ts'
-import { printable, printableLine, tokens } from '../services/text.ts'
+import { printable } from '../services/text.ts'
 import { type Answer, createAnswer } from './answer.ts'
 import { blank, textOfResult } from './blocks.ts'
 import type { Change, renderDiff } from './diff.ts'
@@ -157,15 +157,9 @@ export function createTranscript(options: TranscriptOptions): Transcript {
         for (const block of event.message.content) if (block.type === 'tool_result') takeResult(block)
         return
       }
-      case 'compacted': {
-        const size = `${tokens(event.before_tokens)} to ${tokens(event.after_tokens)} tokens`
-        line(
-          colors.dim(
-            `~ conversation summarised: ${size} (${event.trigger === 'tool' ? 'as asked' : printableLine(event.trigger)})`,
-          ),
-        )
+      case 'compacted':
+        line(compactedLine(event, colors))
         return
-      }
       case 'retry':
       case 'remembered':
       case 'warning': {

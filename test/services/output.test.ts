@@ -1,8 +1,10 @@
 import { Writable } from 'node:stream'
 import fc from 'fast-check'
+import picocolors from 'picocolors'
 import { describe, expect, it, vi } from 'vitest'
 import { NO_USAGE, type ToolUseBlock } from '../../src/machines/messages.ts'
 import { createOutput, type OutputOptions, observeSubagent, wantsColor } from '../../src/services/output/index.ts'
+import { compactedLine } from '../../src/services/output/notices.ts'
 import type { Progress, RunResult } from '../../src/services/ports.ts'
 
 class Capture extends Writable {
@@ -349,7 +351,23 @@ describe('text on a terminal', () => {
     ]
     const { stdout, stderr } = await capture(TERMINAL, events)
     expect(stdout).toBe('All green.\n')
-    expect(stderr.split('\n')[0]).toBe('~ conversation summarised: 120.0k to 4.0k tokens (budget)')
+    expect(stderr.split('\n')[0]).toBe('~ compacted 120k → 4k tokens (auto)')
+  })
+
+  it('says in short how large a conversation was before a compaction, is now, and why it was made', () => {
+    const line = (trigger: string, before_tokens: number, after_tokens: number) =>
+      compactedLine({ type: 'compacted', trigger, before_tokens, after_tokens }, picocolors.createColors(false))
+    expect([
+      line('budget', 182_345, 6_012),
+      line('tool', 9_940, 950),
+      line('emergency', 999_500, 9_960),
+      line('tool', 1_249_000, 1_000),
+    ]).toEqual([
+      '~ compacted 182k → 6k tokens (auto)',
+      '~ compacted 9.9k → 950 tokens (as asked)',
+      '~ compacted 1M → 10k tokens (input too long)',
+      '~ compacted 1.2M → 1k tokens (as asked)',
+    ])
   })
 
   it('never sends a control sequence of model, tool, file or error, however it is cut into chunks', async () => {

@@ -123,7 +123,7 @@ describe.each(SIZES)('at $name', ({ name, columns, rows }) => {
     slowReply.release()
 
     await say('/compact the file')
-    await keep('10-summary', await screen.until(/conversation summarised[\s\S]*ready/))
+    await keep('10-summary', await screen.until(/compacted 100 → [\d.]+k tokens \(as asked\)[\s\S]*ready/))
     await say('Go on.')
     await screen.until(/After the summary\.[\s\S]*ready/)
     expect(model.problems).toEqual([])

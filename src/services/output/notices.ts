@@ -15,6 +15,26 @@ export function notice(event: Progress, colors: Colors): string | null {
   return `${colors.yellow('retry')} ${event.attempt} in ${duration(event.delay_ms)}: ${reason}`
 }
 
+/** @returns the line for a compaction, in headless runs and in conversations: how large it was, is now, and why */
+export function compactedLine(event: Extract<Progress, { type: 'compacted' }>, colors: Colors): string {
+  const why = COMPACTED[event.trigger] ?? printableLine(event.trigger)
+  return colors.dim(`~ compacted ${inShort(event.before_tokens)} → ${inShort(event.after_tokens)} tokens (${why})`)
+}
+
+/** Over the budget; asked for by the person or the model; an input that the server found too long. */
+const COMPACTED: Readonly<Record<string, string | undefined>> = {
+  budget: 'auto',
+  tool: 'as asked',
+  emergency: 'input too long',
+}
+
+/** Two figures are enough to see what it was for: `950`, `2.1k`, `6k`, `182k`, `1.2M`. */
+function inShort(count: number): string {
+  const [size, unit] = count < 999_500 ? [count / 1_000, 'k'] : [count / 1_000_000, 'M']
+  if (count < 1_000) return String(count)
+  return `${size < 9.95 ? size.toFixed(1).replace('.0', '') : Math.round(size)}${unit}`
+}
+
 /** Files were written that nobody asked for in so many words: that is said in every format. */
 function rememberedLine({ memories, consolidated }: Progress & { type: 'remembered' }, colors: Colors): string {
   const kept = memories.map(({ file, description }) => `${description} (.memory/${file})`)

@@ -9,6 +9,7 @@ import type { Progress } from '../ports.ts'
 import { STATE_WORDS } from '../stateWords.ts'
 import { clip, displayWidth, duration, printableLine, tokens } from '../text.ts'
 import { createCalls } from './calls.ts'
+import { compactedLine } from './notices.ts'
 import type { Screen } from './screen.ts'
 
 export interface ProgressView {
@@ -85,8 +86,7 @@ export function createProgressView(options: ProgressOptions): ProgressView {
       case 'retry':
         return change('waiting to ask again')
       case 'compacted': {
-        const size = `${tokens(event.before_tokens)} to ${tokens(event.after_tokens)} tokens`
-        screen.line(colors.dim(`~ conversation summarised: ${size} (${printableLine(event.trigger)})`))
+        screen.line(compactedLine(event, colors))
         return
       }
       case 'remembered':
