@@ -1,5 +1,5 @@
 /** `--record <file>` and `--model replay:<file>` (contract.md, section 10). */
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { JournalEntry } from '../../src/machines/journal.ts'
@@ -67,11 +67,22 @@ test('a recording is for its owner only, holds a line a call and no key', async 
   expect(text).not.toContain('what was there before')
 })
 
-test('a new recording is made with mode 0600', async () => {
+test('a recording has mode 0600, a new one and one in the place of a file that others could read', async () => {
+  const it = await setUp(() => reply('Done.'))
+  const [fresh, old] = [join(it.home, 'new.jsonl'), join(it.home, 'old.jsonl')]
+  writeFileSync(old, 'before')
+  chmodSync(old, 0o664)
+  for (const file of [fresh, old]) {
+    const end = await it.run(['--record', file, '-p', 'Begin.'])
+    expect([end.code, end.stderr, statSync(file).mode & 0o777]).toEqual([0, '', 0o600])
+  }
+})
+
+test('what is no file keeps its mode', async () => {
   const it = await setUp([reply('Done.')])
-  const file = join(it.home, 'new.jsonl')
-  await it.run(['--record', file, '-p', 'Begin.'])
-  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const before = statSync('/dev/null').mode
+  const end = await it.run(['--record', '/dev/null', '-p', 'Begin.'])
+  expect([end.code, end.stderr, statSync('/dev/null').mode]).toEqual([0, '', before])
 })
 
 test('in the same place nothing differs; in another the directory is told once', async () => {
