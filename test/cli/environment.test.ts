@@ -216,3 +216,12 @@ describe('~ is the home directory', () => {
     expect(results[1]?.split('\n')).not.toContain('~')
   })
 })
+
+test('an empty PATH: the model is told that the programs of a shell were not found, and what the user can do', async () => {
+  const agent = await setUp([reply([call('bash', { command: 'echo x' })]), 'ok'])
+  await agent.run(['--yes', '-p', 'go'], { env: { PATH: '' } })
+  const [result] = agent.model.requests[1]?.body.messages.at(-1)?.content ?? []
+  expect(String(result?.content)).toMatch(/ was not found on the PATH, which is "", so no command can run\. /)
+  expect(String(result?.content)).toContain('such as /usr/local/bin:/usr/bin:/bin')
+  expect(String(result?.content)).not.toContain('TMPDIR')
+})

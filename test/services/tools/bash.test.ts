@@ -187,7 +187,12 @@ describe('where it cannot run', () => {
 
   test('a machine without bash says so', async () => {
     s.env.childEnv = { PATH: s.dir }
-    expect(await s.bash('echo x')).toEqual(error('There is no bash on the PATH. Tell the user to install bash.'))
+    expect(await s.bash('echo x')).toEqual(
+      error(
+        `bash was not found on the PATH, which is ${JSON.stringify(s.dir)}, so no command can run. ` +
+          "Tell the user to start the agent with a PATH that leads to bash and the system's programs, such as /usr/local/bin:/usr/bin:/bin, or to install them.",
+      ),
+    )
   })
 
   test('an environment that is too large says so', async () => {

@@ -84,9 +84,7 @@ export async function runShell(request: ShellRequest): Promise<ShellRun> {
   try {
     pipe = await openPipe()
   } catch (error) {
-    return unstartable(
-      `No pipe for the output could be made (${messageOf(error)}). Set TMPDIR to a directory that can be written.`,
-    )
+    return unstartable(whyNoPipe(error))
   }
   const kept = new HeadTail()
   const spooling = request.spool === undefined ? null : new SpoolingSink(kept, request.spool)
@@ -165,7 +163,7 @@ function feed(input: Writable, command: string): void {
   input.on('error', () => {}).end(command)
 }
 
-async function whyUnstartable(error: unknown, { cwd }: ShellRequest): Promise<ShellEnd> {
+async function whyUnstartable(error: unknown, { cwd, env }: ShellRequest): Promise<ShellEnd> {
   const isDirectory = statSync(cwd, { throwIfNoEntry: false })?.isDirectory() ?? false
   if (!isDirectory)
     return {
@@ -174,7 +172,7 @@ async function whyUnstartable(error: unknown, { cwd }: ShellRequest): Promise<Sh
     }
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOENT':
-      return { kind: 'unstartable', message: 'There is no bash on the PATH. Tell the user to install bash.' }
+      return { kind: 'unstartable', message: notFound('bash', env.PATH) }
     case 'E2BIG':
       return {
         kind: 'unstartable',
@@ -183,6 +181,18 @@ async function whyUnstartable(error: unknown, { cwd }: ShellRequest): Promise<Sh
     default:
       return { kind: 'unstartable', message: `bash could not be started: ${messageOf(error)}. Try again later.` }
   }
+}
+
+/** The pipe is made by a program of the system, so what is missing may be that, and bash with it. */
+function whyNoPipe(error: unknown): string {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT' && syscall?.startsWith('spawn') === true) return notFound('mkfifo', process.env.PATH)
+  return `No pipe for the output could be made (${messageOf(error)}). Set TMPDIR to a directory that can be written.`
+}
+
+function notFound(program: 'bash' | 'mkfifo', path = ''): string {
+  const what = program === 'bash' ? 'bash was not found' : 'mkfifo, which a shell needs here beside bash, was not found'
+  return `${what} on the PATH, which is ${JSON.stringify(path)}, so no command can run. Tell the user to start the agent with a PATH that leads to bash and the system's programs, such as /usr/local/bin:/usr/bin:/bin, or to install them.`
 }
 
 function unstartable(message: string): ShellRun {
