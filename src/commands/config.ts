@@ -2,7 +2,14 @@
 import { DEFAULT_BASE_URL } from '../services/model/key.ts'
 import { budgetOf, DEFAULT_MODEL, maxOutputOf } from '../services/model/prices.ts'
 import { createSink } from '../services/output/sink.ts'
-import { isTrusted, type LoadedSettings, loadSettings, type SourcedRule } from '../services/settings/index.ts'
+import {
+  isTrusted,
+  type LoadedSettings,
+  loadSettings,
+  type SourcedRule,
+  type Sources,
+  WITHOUT_EFFECT,
+} from '../services/settings/index.ts'
 import { withoutPassword } from '../services/store/adapter.ts'
 import { printable, printableLine } from '../services/text.ts'
 
@@ -24,6 +31,8 @@ export interface EffectiveSetting {
   key: string
   value: unknown
   source: string
+  /** What is to be known of it; absent for nearly all. */
+  note?: string
 }
 
 /**
@@ -44,7 +53,7 @@ export async function configCommand({ json, settings }: ConfigArgs, { home, cwd 
   return loaded.ok ? 0 : 2
 }
 
-/** @returns every setting in a fixed order; null where nothing is set and the default depends on the run. */
+/** @returns every setting in a fixed order, those that do nothing only where they are set; null where nothing is set and the default depends on the run. */
 export function effectiveSettings({ settings, sources }: LoadedSettings): EffectiveSetting[] {
   const model = settings.model ?? DEFAULT_MODEL
   const rules = (list: SourcedRule[]): string[] => list.map(({ rule }) => rule)
@@ -62,18 +71,25 @@ export function effectiveSettings({ settings, sources }: LoadedSettings): Effect
     'sandbox.enabled': settings.sandbox.enabled,
     'sandbox.network': settings.sandbox.network,
     env: settings.env,
-    hooks: settings.hooks,
-    mcpServers: settings.mcpServers,
   }
-  return Object.entries(values).map(([key, value]) => ({
-    key,
-    value,
-    source: sources[key]?.join(', ') ?? 'default',
-  }))
+  const unused = WITHOUT_EFFECT.filter((key) => sources[key] !== undefined)
+  const used = Object.entries(values).map(([key, value]) => ({ key, value, source: sourceOf(sources, key) }))
+  const idle = unused.map((key) => ({ key, value: settings[key], source: sourceOf(sources, key), note: UNUSED }))
+  return [...used, ...idle]
+}
+
+const UNUSED = 'not used by this version'
+
+function sourceOf(sources: Sources, key: string): string {
+  return sources[key]?.join(', ') ?? 'default'
 }
 
 function table(list: EffectiveSetting[]): string {
-  const shown = list.map(({ key, value, source }) => [key, JSON.stringify(value), source])
+  const shown = list.map(({ key, value, source, note }) => [
+    key,
+    JSON.stringify(value),
+    note === undefined ? source : `${source} (${note})`,
+  ])
   const width = (column: number): number => Math.min(40, Math.max(...shown.map((row) => row[column]?.length ?? 0)))
   const [keys, values] = [width(0), width(1)]
   return shown

@@ -177,8 +177,6 @@ describe('agent config', () => {
       'sandbox.enabled',
       'sandbox.network',
       'env',
-      'hooks',
-      'mcpServers',
     ])
     expect(end.stderr).toContain('ignored permissions.allow')
   })
@@ -191,7 +189,24 @@ describe('agent config', () => {
     expect({ code: end.code, stderr: end.stderr }).toEqual({ code: 0, stderr: '' })
     expect(end.stdout).toMatch(/^model +"claude-\S+" +default\n/)
     expect(end.stdout).toMatch(/^compaction\.input_tokens +\d{5,} +default$/m)
-    expect(end.stdout.trim().split('\n')).toHaveLength(15)
+    expect(end.stdout.trim().split('\n')).toHaveLength(13)
+  })
+
+  test('says of what it reads and does not use that it does not, and warns of keys that it does not know', async () => {
+    const agent = await setUp([])
+    const user = write(userFile(agent), { hooks: { start: ['x'] }, hoks: {}, memory: { enable: true } })
+    const end = await agent.run(['config', '--json'])
+    const rows = JSON.parse(end.stdout) as Array<{ key: string }>
+    expect(rows.filter(({ key }) => key === 'hooks' || key === 'mcpServers')).toEqual([
+      { key: 'hooks', value: { start: ['x'] }, source: user, note: 'not used by this version' },
+    ])
+    expect(end.stderr.trim().split('\n').sort()).toEqual([
+      `warning: ${user}, line 1: the key "hoks" is not known and was ignored.`,
+      `warning: ${user}, line 1: the key "memory.enable" is not known and was ignored.`,
+      `warning: ${user}: the key "hooks" has no effect in this version. Do not rely on it.`,
+    ])
+    const words = await agent.run(['config'])
+    expect(words.stdout).toMatch(/^hooks +\{"start":\["x"\]\} +\S+ \(not used by this version\)$/m)
   })
 
   test('of a broken file says where it is broken', async () => {

@@ -72,7 +72,7 @@ export async function loadSettings(options: SettingsOptions): Promise<Result<Loa
 }
 
 /** Read and checked for rights, but nothing is done with them yet: a hook that guards something must not fail in silence. */
-const WITHOUT_EFFECT = ['hooks', 'mcpServers'] as const
+export const WITHOUT_EFFECT = ['hooks', 'mcpServers'] as const
 
 function withoutEffect({ settings, sources }: Pick<LoadedSettings, 'settings' | 'sources'>): string[] {
   return WITHOUT_EFFECT.filter((key) => Object.keys(settings[key]).length > 0).map((key) => {
