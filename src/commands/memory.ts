@@ -1,5 +1,5 @@
 /** `agent memory [list|show|rm|consolidate]`: the notes of this directory's long-term memory (contract.md, section 9). */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createMemory } from '../services/memory/index.ts'
 import { foldedName, slugOf } from '../services/memory/slug.ts'
@@ -93,7 +93,7 @@ async function perform(action: Action, shell: Shell, refuse: (message: string) =
     case 'list': {
       const listed = all.map(({ file, name, type, description }) => ({ file, name, type, description }))
       if (json) stdout.write(`${JSON.stringify(listed)}\n`)
-      else stdout.write(all.length === 0 ? NONE : table(all))
+      else stdout.write(all.length === 0 ? none(cwd, settings) : table(all))
       return 0
     }
     case 'show': {
@@ -124,7 +124,12 @@ async function perform(action: Action, shell: Shell, refuse: (message: string) =
   }
 }
 
-const NONE = 'No memories here. They are kept in .memory/ once that folder is there or memory.enabled is true.\n'
+function none(cwd: string, { memory }: Settings): string {
+  const isOn = memory.enabled ?? existsSync(join(cwd, '.memory'))
+  if (isOn)
+    return 'No memories here. The agent keeps them in .memory/ at the end of a turn, or when asked to remember.\n'
+  return 'No memories here. They are kept in .memory/ once that folder is there or memory.enabled is true.\n'
+}
 const WIDEST_NAME = 40
 
 function table(all: readonly Memory[]): string {

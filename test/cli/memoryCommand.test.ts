@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryDirectory } from '../support/agent.ts'
 import { memoryOf, setUpMemory, writeNotes } from './memorySupport.ts'
+import { setUp } from './setUp.ts'
 
 const NOTES = [
   { name: 'deploy', description: 'How we ship', body: 'make ship' },
@@ -36,6 +37,16 @@ describe('agent memory', () => {
     expect(end.code).toBe(0)
     expect(end.stdout).toContain('No memories here.')
     expect((await agent.run(['memory', '--json'])).stdout).toBe('[]\n')
+  })
+
+  test('says how there come to be some: otherwise where the folder is there than where it is not', async () => {
+    const agent = await setUp([])
+    expect((await agent.run(['memory'])).stdout).toBe(
+      'No memories here. They are kept in .memory/ once that folder is there or memory.enabled is true.\n',
+    )
+    mkdirSync(join(agent.dir, '.memory'))
+    const words = 'The agent keeps them in .memory/ at the end of a turn, or when asked to remember.'
+    expect(await agent.run(['memory'])).toMatchObject({ code: 0, stdout: `No memories here. ${words}\n`, stderr: '' })
   })
 
   test('shows one, by name, file, path or a beginning that only one has, and nothing that a terminal acts on', async () => {
