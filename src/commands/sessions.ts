@@ -52,11 +52,11 @@ export async function sessionsCommand(args: SessionsArgs, deps: SessionsDeps): P
   const stdout = createSink(deps.stdout, () => {})
   const stderr = createSink(deps.stderr, () => {})
   const done = await run(args, deps, stdout, stderr)
-  if (!done.ok) stderr.write(`${printable(done.message)}\n`)
+  if (!done.ok) stderr.write(`agent: ${printable(done.message)}\n`)
   await Promise.all([stdout.flush(), stderr.flush()])
   const gone = stdout.gone()
   if (gone?.kind !== 'failed') return done.ok ? 0 : 2
-  stderr.write(`The output could not be written to stdout (${printableLine(gone.message)}).\n`)
+  stderr.write(`agent: The output could not be written to stdout (${printableLine(gone.message)}).\n`)
   await stderr.flush()
   return 1
 }

@@ -36,12 +36,12 @@ export function listSessions(heads: SessionHead[], grouped: boolean, view: View)
   const rows = trees.map(({ head, depth }) => toRow(head, depth, length, view.now))
   const widths = columnWidths([HEADING, ...rows])
   const { bold, dim } = view.colors
-  if (!grouped) view.print(dim(layOut(HEADING, widths, view.columns)))
+  view.print(dim(layOut(HEADING, widths, view.columns)))
   let directory: string | null = null
   rows.forEach((row, index) => {
     const cwd = trees[index]?.directory ?? ''
     if (grouped && cwd !== directory) {
-      if (directory !== null) view.print('')
+      view.print('')
       view.print(bold(clip(printableLine(cwd), view.columns)))
       directory = cwd
     }

@@ -170,6 +170,8 @@ describe('agent sessions', () => {
     await makeSome()
     const { stdout } = await sessions({ all: true })
     expect(stdout.split('\n')).toEqual([
+      'SESSION     USED           TURNS  MODEL              PROMPT',
+      '',
       home,
       '1111111b    5 minutes ago      1  claude-sonnet-4-5  漢字 and ␛[2J more more mo…',
       '  33333333  6 minutes ago      1  a-model-with-a-v…  Look around',
@@ -367,7 +369,7 @@ describe('agent sessions', () => {
     const { code, stdout, stderr } = await sessions({ action: 'rm', id: SECOND })
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(
-      new RegExp(`^Nothing was removed\\. Session ${SECOND} is in use by process ${process.pid}\\b.*\n$`),
+      new RegExp(`^agent: Nothing was removed\\. Session ${SECOND} is in use by process ${process.pid}\\b.*\n$`),
     )
     expect((await store.list(null)).length).toBe(4)
     if (held.ok) await held.value.release()
@@ -379,14 +381,16 @@ describe('agent sessions', () => {
       await makeSome()
       const failed = (stderr: string) => ({ code: 2, stdout: '', stderr })
       expect(await sessions({ action, id: '1111111' })).toEqual(
-        failed(`2 sessions have an id that begins with "1111111"; name one of them:\n  ${FIRST}\n  ${SECOND}\n`),
+        failed(`agent: 2 sessions have an id that begins with "1111111"; name one of them:\n  ${FIRST}\n  ${SECOND}\n`),
       )
       expect(await sessions({ action, id: 'no\u001bsuch' })).toEqual(
         failed(
-          'No session has the id "no\\u001bsuch". `agent sessions --all` lists the sessions of every directory.\n',
+          'agent: No session has the id "no\\u001bsuch". `agent sessions --all` lists the sessions of every directory.\n',
         ),
       )
-      const missing = failed(`\`agent sessions ${action}\` needs the id of a session, or the first part of it.\n`)
+      const missing = failed(
+        `agent: \`agent sessions ${action}\` needs the id of a session, or the first part of it.\n`,
+      )
       expect([await sessions({ action }), await sessions({ action, id: '' })]).toEqual([missing, missing])
       expect((await store.list(null)).length).toBe(4)
     })
