@@ -61,7 +61,7 @@ function namesSession({ session }: RunArgs): boolean {
 
 async function holdSession(store: StorePort, args: RunArgs, here: string): Promise<Result<RunSession>> {
   try {
-    const found = await findSession(store, args.session, here)
+    const found = await findSession(store, args.session, here, args.prompt.kind === 'none' ? 'nothing' : 'something')
     return found.ok ? await openSession(store, found.value) : found
   } catch (error) {
     if (error instanceof StoreError) return { ok: false, message: error.message }

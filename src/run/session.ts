@@ -4,7 +4,7 @@ import type { SessionChoice } from '../cli/args.ts'
 import { type Conversation, EMPTY } from '../machines/conversation.ts'
 import { fold } from '../machines/fold.ts'
 import type { JournalEntry, NewEntry } from '../machines/journal.ts'
-import type { Journal, LoadedSession, Result, StorePort } from '../services/ports.ts'
+import type { Journal, LoadedSession, Result, SessionHead, StorePort } from '../services/ports.ts'
 import { isSessionId } from '../services/store/keys.ts'
 
 export interface RunSession {
@@ -35,13 +35,19 @@ export type Found = { kind: 'new' } | { kind: 'old'; session_id: string; part: P
 /**
  * Finds the session by what the user said.
  * @param cwd the working directory as a real path
+ * @param asked whether something new is asked, or an unfinished turn is to be carried on
  */
-export async function findSession(store: StorePort, choice: SessionChoice, cwd: string): Promise<Result<Found>> {
+export async function findSession(
+  store: StorePort,
+  choice: SessionChoice,
+  cwd: string,
+  asked: 'something' | 'nothing',
+): Promise<Result<Found>> {
   switch (choice.kind) {
     case 'new':
       return { ok: true, value: { kind: 'new' } }
     case 'continue': {
-      const head = await store.latest(cwd)
+      const head = asked === 'something' ? await lastToGoOn(store, cwd) : await store.latest(cwd)
       if (head === null) {
         return { ok: false, message: `There is no session to continue in ${cwd}; run without --continue.` }
       }
@@ -58,6 +64,27 @@ export async function findSession(store: StorePort, choice: SessionChoice, cwd: 
       return { ok: true, value: { kind: 'old', session_id: only, part } }
     }
   }
+}
+
+/**
+ * The session used last, unless all it has is a prompt whose call failed: one mistyped model or key must not hide the
+ * conversation before it. Where there is no other, that prompt is gone on with; one that was interrupted always is.
+ */
+async function lastToGoOn(store: StorePort, cwd: string): Promise<SessionHead | null> {
+  const last = await store.latest(cwd)
+  if (last === null || !(await failedUnanswered(store, last))) return last
+  for (const head of await store.list(cwd)) {
+    if (head.parent === undefined && !(await failedUnanswered(store, head))) return head
+  }
+  return last
+}
+
+async function failedUnanswered(store: StorePort, head: SessionHead): Promise<boolean> {
+  // A reply leaves its input there, except with servers that count nothing.
+  if (head.gauge > 0) return false
+  const records = (await store.load(head.session_id))?.entries.map((entry) => entry.record) ?? []
+  const hasFailed = records.some((record) => record.type === 'turnEnded' && record.status === 'failed')
+  return hasFailed && !records.some((record) => record.type === 'reply')
 }
 
 function partOf(choice: Exclude<SessionChoice, { kind: 'new' }>): Part {

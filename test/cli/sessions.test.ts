@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_MODEL } from '../../src/services/model/prices.ts'
 import { resultOf, temporaryDirectory } from '../support/agent.ts'
-import { call, expectPrefixStable, reply, withoutMarks } from '../support/fakeModel.ts'
+import { apiError, call, expectPrefixStable, reply, withoutMarks } from '../support/fakeModel.ts'
 import { setUp } from './setUp.ts'
 
 /** Messages without cache marks, as JSON, for whole comparisons. */
@@ -105,6 +105,32 @@ describe('resume and continue', () => {
     const last = resultOf(await from(['-C', link, '--continue', '-p', 'six']))
     expect(last.session_id).toBe(s1)
     expect(model.requests[5]?.body.messages).toHaveLength(5)
+  })
+
+  test('--continue passes over a session whose only prompt has failed, and takes it where there is no other', async () => {
+    const refused = apiError(400, 'invalid_request_error', 'no')
+    const { model, dir, run, bare: from } = await setUp(['s1', refused, 'more', refused, 'it works', 'again'])
+    const s1 = resultOf(await run(['-p', 'one'])).session_id
+    const failed = resultOf(await run(['-p', 'mistyped']))
+    expect(failed).toMatchObject({ is_error: true, session_id: expect.not.stringMatching(s1) })
+    expect(resultOf(await run(['--continue', '-p', 'two'])).session_id).toBe(s1)
+    expect(bare(model.requests[2]?.body.messages)).toMatchObject([{}, {}, { content: [{ text: 'two' }] }])
+    // Alone in its directory it is the one that was used last.
+    const sub = join(dir, 'sub')
+    mkdirSync(sub)
+    const alone = resultOf(await from(['-C', sub, '-p', 'three'])).session_id
+    expect(resultOf(await from(['-C', sub, '--continue', '-p', 'four'])).session_id).toBe(alone)
+    // Without a prompt it is that turn which is carried on, whatever came before.
+    expect(resultOf(await run(['--resume', failed.session_id])).session_id).toBe(failed.session_id)
+    expect(bare(model.requests[5]?.body.messages)).toMatchObject([{ content: [{ text: 'mistyped' }] }])
+    expect(model.problems).toEqual([])
+  })
+
+  test('--continue without a prompt carries on the turn that failed last, though it is a session’s first', async () => {
+    const { run } = await setUp(['s1', apiError(400, 'invalid_request_error', 'no'), 'now it works'])
+    await run(['-p', 'one'])
+    const failed = resultOf(await run(['-p', 'two']))
+    expect(resultOf(await run(['--continue']))).toMatchObject({ session_id: failed.session_id, result: 'now it works' })
   })
 
   test('a fork has a new id and leaves the old session as it was', async () => {
