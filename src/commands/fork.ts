@@ -1,4 +1,5 @@
 /** `agent fork <id> [--at <k>]`: a new session from one of another's transitions (contract.md, section 10). */
+import { selfCommand } from '../cli/self.ts'
 import { type Forked, openSession, type RunSession } from '../run/session.ts'
 import { jsonLine } from '../services/output/jsonLines.ts'
 import type { Result, StorePort } from '../services/ports.ts'
@@ -26,7 +27,7 @@ export function forkCommand({ id, at, json }: ForkArgs, deps: LookDeps): Promise
   return withOut(deps, async (out) => {
     const opened = await openFork(deps.store, id, at)
     if (!opened.ok) {
-      out.tell(opened.message)
+      out.fail(opened.message)
       return 2
     }
     const { session_id, forked, journal, warnings, inherited, conversation } = opened.value
@@ -36,11 +37,12 @@ export function forkCommand({ id, at, json }: ForkArgs, deps: LookDeps): Promise
     await journal.release()
     const fault = recorder.fault()
     if (fault !== null) {
-      out.tell(`The fork could not be written. ${fault}`)
+      out.fail(`The fork could not be written. ${fault}`)
       return 1
     }
     const shown: ForkJson = { session_id, ...forked }
     out.print(json ? jsonLine(shown) : session_id)
+    out.hint(`To go on from there: ${selfCommand()} -r ${session_id}`)
     return 0
   })
 }

@@ -27,12 +27,12 @@ export function graphCommand({ format, session }: GraphArgs, deps: GraphDeps): P
     if (session === null) return show(format, out)
     const looked = await lookAt(deps.store(), session, 'graph --session', out)
     if (!looked.ok) {
-      out.tell(looked.message)
+      out.fail(looked.message)
       return 2
     }
     show(format, out, visitsOf(looked.value.replay), looked.value.session.head.session_id)
     const problem = disagreementOf(looked.value.replay)
-    if (problem !== null) out.tell(problem)
+    if (problem !== null) out.fail(problem)
     return problem === null ? 0 : 1
   })
 }

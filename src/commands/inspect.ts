@@ -1,5 +1,6 @@
 /** `agent inspect [<id>] [--no-open]` (contract.md, section 10). */
 import { spawn } from 'node:child_process'
+import { SIGNAL_CODES, type SignalName } from '../run/signals.ts'
 import { jsonLine } from '../services/output/jsonLines.ts'
 import type { Result } from '../services/ports.ts'
 import { type LookDeps, withOut } from './look.ts'
@@ -15,28 +16,33 @@ export interface InspectArgs {
   cwd: string
 }
 
-/** Serves until SIGINT or SIGTERM. @returns the exit code: 0 then; 2 where there is no such session */
+/** Serves until a signal ends it. @returns the exit code: 128 + the signal's number; 2 where there is no such session */
 export function inspectCommand({ id, open, json, cwd }: InspectArgs, deps: LookDeps): Promise<number> {
   // From here on: a signal while the session is read must not look like a crash.
   const stopped = stopSignal()
   return withOut(deps, async (out) => {
     const found = id === null ? await latest(deps, cwd) : await findSession(deps.store, id, 'inspect')
     if (!found.ok) {
-      out.tell(found.message)
+      out.fail(found.message)
       return 2
     }
     const session_id = found.value
     const { serveInspector } = await import('../inspect.ts')
-    const server = await serveInspector({ store: deps.store, session_id, warn: (message) => out.tell(message) })
+    const server = await serveInspector({
+      store: deps.store,
+      session_id,
+      warn: (message) => out.tell(`warning: ${message}`),
+    })
     if (server === null) {
-      out.tell(unknownSession(session_id))
+      out.fail(unknownSession(session_id))
       return 2
     }
     out.print(json ? jsonLine({ session_id, address: server.address }) : server.address)
     if (open && deps.stdoutIsTty) openBrowser(server.address)
-    await stopped
+    out.hint('The address is open until Ctrl-C.')
+    const code = await stopped
     await server.close()
-    return 0
+    return code
   })
 }
 
@@ -47,9 +53,10 @@ async function latest({ store }: LookDeps, cwd: string): Promise<Result<string>>
   return { ok: false, message }
 }
 
-function stopSignal(): Promise<void> {
+/** @returns the exit code of the first signal */
+function stopSignal(): Promise<number> {
   return new Promise((resolve) => {
-    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve())
+    for (const name of Object.keys(SIGNAL_CODES) as SignalName[]) process.once(name, () => resolve(SIGNAL_CODES[name]))
   })
 }
 

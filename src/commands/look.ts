@@ -13,6 +13,8 @@ export interface LookDeps {
   stdout: Writable
   stderr: Writable
   stdoutIsTty: boolean
+  /** Where it is none, what to do next is not said: a script reads there. By default false. */
+  stderrIsTty?: boolean
   /** NO_COLOR, FORCE_COLOR and TERM are read. */
   env: NodeJS.ProcessEnv
   /** The terminal's width, in columns; by default 80. */
@@ -24,6 +26,10 @@ export interface Out {
   print(line: string): void
   /** A sentence for the person, made harmless for a terminal. */
   tell(message: string): void
+  /** Why nothing or not all was done, as `tell`, with the program's name before it. */
+  fail(message: string): void
+  /** What a person may do next; on stderr, and only where that is a terminal. */
+  hint(message: string): void
   colors: ReturnType<typeof picocolors.createColors>
   columns: number
 }
@@ -38,16 +44,19 @@ export async function withOut(
 ): Promise<number> {
   const stdout = createSink(deps.stdout, () => {})
   const stderr = createSink(deps.stderr, () => {})
+  const tell = (message: string): void => stderr.write(`${printable(message)}\n`)
   const code = await work({
     print: (line) => stdout.write(`${line}\n`),
-    tell: (message) => stderr.write(`${printable(message)}\n`),
+    tell,
+    fail: (message) => tell(`agent: ${message}`),
+    hint: (message) => deps.stderrIsTty === true && tell(message),
     colors: picocolors.createColors(wantsColor(deps.stdoutIsTty, deps.env)),
     columns: (deps.stdoutIsTty && deps.columns) || 80,
   })
   await stdout.flush()
   const gone = stdout.gone()
   const failed = gone?.kind === 'failed'
-  if (failed) stderr.write(`The output could not be written to stdout (${printableLine(gone.message)}).\n`)
+  if (failed) stderr.write(`agent: The output could not be written to stdout (${printableLine(gone.message)}).\n`)
   await stderr.flush()
   return failed ? 1 : code
 }

@@ -57,13 +57,13 @@ export function replayCommand({ id, at, json }: ReplayArgs, deps: LookDeps): Pro
     if (json) out.print(jsonLine(shown))
     else showReplay(shown, out)
     const problem = disagreementOf(replay)
-    if (problem !== null) out.tell(problem)
+    if (problem !== null) out.fail(problem)
     return problem === null ? 0 : 1
   })
 }
 
 function refuse(out: Out, message: string): number {
-  out.tell(message)
+  out.fail(message)
   return 2
 }
 

@@ -30,7 +30,15 @@ export async function runLooking(command: Command, cwd: string): Promise<number>
     return await run(
       command,
       id.value,
-      { store, stdout, stderr, env, stdoutIsTty: stdout.isTTY === true, ...columns },
+      {
+        store,
+        stdout,
+        stderr,
+        env,
+        stdoutIsTty: stdout.isTTY === true,
+        stderrIsTty: stderr.isTTY === true,
+        ...columns,
+      },
       cwd,
     )
   } finally {
@@ -43,6 +51,12 @@ async function run({ name, common, flags }: Command, id: string, deps: LookDeps,
   switch (name) {
     case 'graph': {
       const { GRAPH_FORMATS, graphCommand } = await import('./graph.ts')
+      if (json && (flags.graphFormat ?? 'json') !== 'json') {
+        deps.stderr.write(
+          `agent: --json and --format ${printable(String(flags.graphFormat))} exclude each other; give one of them.\n`,
+        )
+        return 2
+      }
       const format = GRAPH_FORMATS.find((one) => one === (flags.graphFormat ?? (json ? 'json' : 'mermaid')))
       if (format === undefined) {
         deps.stderr.write(

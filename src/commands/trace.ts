@@ -19,14 +19,14 @@ export function traceCommand({ id, json }: TraceArgs, deps: LookDeps): Promise<n
   return withOut(deps, async (out) => {
     const looked = await lookAt(deps.store, id, 'trace', out)
     if (!looked.ok) {
-      out.tell(looked.message)
+      out.fail(looked.message)
       return 2
     }
     const lines = traceOf(looked.value.replay, graphOf(agentMachine)).map(withoutSecrets)
     const width = Math.max(3, String(lines.length).length)
     for (const line of lines) out.print(json ? jsonLine(line) : row(line, width, out))
     const problem = disagreementOf(looked.value.replay)
-    if (problem !== null) out.tell(problem)
+    if (problem !== null) out.fail(problem)
     return problem === null ? 0 : 1
   })
 }

@@ -5,9 +5,10 @@
  */
 import { printable } from '../services/text.ts'
 
-const CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
+/** The exit code of a process that a signal has ended (contract.md, 2). */
+export const SIGNAL_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
-type SignalName = keyof typeof CODES
+export type SignalName = keyof typeof SIGNAL_CODES
 
 /** What a run that was asked to end by a signal may still take, in milliseconds: users and supervisors wait 2 to 3 s. */
 const IN_ORDER_MS = 2200
@@ -49,7 +50,7 @@ export function catchSignals(): Stopping {
   }
   const onSignal = (name: SignalName): void => {
     if (code === null) {
-      const exitCode = CODES[name]
+      const exitCode = SIGNAL_CODES[name]
       code = exitCode
       endLater(() => last.late(), exitCode)
       ask(name)
@@ -58,7 +59,7 @@ export function catchSignals(): Stopping {
       process.exit(code)
     }
   }
-  for (const name of Object.keys(CODES) as SignalName[]) process.on(name, () => onSignal(name))
+  for (const name of Object.keys(SIGNAL_CODES) as SignalName[]) process.on(name, () => onSignal(name))
   // Node would end the process at once, with a stack and without a result.
   process.on('uncaughtException', (error: unknown) => {
     if (process.argv.includes('--debug') && error instanceof Error)

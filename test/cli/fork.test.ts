@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { JournalEntry } from '../../src/machines/journal.ts'
 import { call, reply } from '../support/fakeModel.ts'
+import { atTerminal, HAS_TERMINAL } from '../support/pty.ts'
 import { type SetUp, setUp } from './setUp.ts'
 
 /** Two rounds of tools, the first with parallel calls: 20 transitions and more. */
@@ -122,15 +123,27 @@ test('what is no transition, no session or no argument ends with 2 and one sente
     return { code, stdout, stderr: stderr.trim() }
   }
   const range = (typed: string) =>
-    `--at is the number of a transition, from 1 to ${it.of}, not "${typed}": agent trace ${it.id} lists them.`
+    `agent: --at is the number of a transition, from 1 to ${it.of}, not "${typed}": agent trace ${it.id} lists them.`
   expect(await said(it.id, '--at', '0')).toEqual({ code: 2, stdout: '', stderr: range('0') })
   expect(await said(it.id, '--at', `${it.of + 1}`)).toEqual({ code: 2, stdout: '', stderr: range(`${it.of + 1}`) })
   expect(await said(it.id, '--at', '-1')).toEqual({ code: 2, stdout: '', stderr: range('-1') })
   expect(await said(it.id, '--at', 'x')).toEqual({ code: 2, stdout: '', stderr: range('x') })
-  expect((await said('ffffffff', '--at', '1')).stderr).toMatch(/^No session has the id "ffffffff"/)
+  expect((await said('ffffffff', '--at', '1')).stderr).toMatch(/^agent: No session has the id "ffffffff"/)
   expect((await said()).stderr).toBe('agent: agent fork needs a session id; agent sessions --all lists them.')
   expect((await said(it.id, '--at')).stderr).toBe('agent: --at needs a value: --at <k>.')
-  expect((await said(it.id, '--continue', '-p', 'x')).stderr).toBe('agent: --continue does not belong to agent fork.')
+  expect((await said(it.id, '--continue', '-p', 'x')).stderr).toBe(
+    'agent: --continue does not belong to agent fork, but to a run: agent -p "<prompt>".',
+  )
   expect((await said('ffffffff', '--at', '1', '-p', 'x')).code).toBe(2)
   expect((await it.run(['sessions', '--json'])).stdout.match(/session_id/g)).toHaveLength(1)
+})
+
+test.skipIf(!HAS_TERMINAL)('at a terminal it says how to go on; stdout is the bare id', async () => {
+  const it = await recorded()
+  const screen = atTerminal(['fork', it.id, '--at', '3'], { home: it.home })
+  expect(await screen.end()).toBe(0)
+  const [id, hint] = screen.seen().split('\r\n')
+  expect(hint).toMatch(new RegExp(`^To go on from there: .+ -r ${id}$`))
+  const piped = await it.bare(['fork', it.id, '--at', '3'])
+  expect(piped).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[\w-]{36}\n$/), stderr: '' })
 })

@@ -38,13 +38,17 @@ async function shownRequests({ get }: Inspecting, session?: string): Promise<unk
   return Promise.all(replies.map(({ n }) => get('/api/request', { ...of, n })))
 }
 
-test('one line is printed, the address, and it serves until SIGTERM or SIGINT: exit 0', async () => {
+test('one line is printed, the address, and it serves until a signal ends it: exit 129, 130, 143', async () => {
   const { id, home } = await recorded([reply('Done.')])
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const [signal, code] of [
+    ['SIGHUP', 129],
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
     const it = await startInspect([id], { home })
     expect(it.address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{32}$/)
     expect((await ask(it.port, `/?token=${it.token}`)).status).toBe(200)
-    expect(await it.stop(signal)).toEqual({ code: 0, signal: null, stdout: `${it.address}\n`, stderr: '' })
+    expect(await it.stop(signal)).toEqual({ code, signal: null, stdout: `${it.address}\n`, stderr: '' })
   }
 })
 
@@ -54,7 +58,7 @@ test('a page that looks on does not keep it from ending', async () => {
   const stream = await fetch(`http://127.0.0.1:${it.port}/api/live?token=${it.token}`)
   const reader = stream.body?.getReader()
   expect(new TextDecoder().decode((await reader?.read())?.value)).toContain('"counts"')
-  expect((await it.stop()).code).toBe(0)
+  expect((await it.stop()).code).toBe(143)
 })
 
 test('without an id it is the latest session of the directory', async () => {
@@ -66,7 +70,7 @@ test('without an id it is the latest session of the directory', async () => {
   expect((await prefix.get<IndexJson>('/api/index')).session.session_id).toBe(id)
 })
 
-test('a browser is opened at a terminal, unless --no-open says so; never where the address goes into a pipe', async () => {
+test('at a terminal it says how to end it; a browser is opened, unless --no-open says so; never where the address goes into a pipe', async () => {
   const { id, home } = await recorded([reply('Done.')])
   const bin = temporaryDirectory()
   const opened = join(bin, 'opened')
@@ -77,7 +81,12 @@ test('a browser is opened at a terminal, unless --no-open says so; never where t
       env,
     })
     const address = await new Promise<string>((resolve) => {
-      child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString().trim()))
+      let said = ''
+      child.stdout.on('data', (chunk: Buffer) => {
+        said += chunk.toString()
+        const [line, hint] = said.split('\r\n')
+        if (hint === 'The address is open until Ctrl-C.') resolve(line ?? '')
+      })
     })
     // Ctrl-C, as typed.
     await waitUntil(() => flags !== '' || existsSync(opened))
@@ -109,12 +118,12 @@ test('what is no session ends with 2 and one sentence', async () => {
   expect(await said(['ffffffff'])).toEqual({
     code: 2,
     stdout: '',
-    stderr: 'No session has the id "ffffffff". `agent sessions --all` lists the sessions of every directory.',
+    stderr: 'agent: No session has the id "ffffffff". `agent sessions --all` lists the sessions of every directory.',
   })
   expect(await said([])).toEqual({
     code: 2,
     stdout: '',
-    stderr: `There is no session of ${home} to look at; agent sessions --all lists those of every directory.`,
+    stderr: `agent: There is no session of ${home} to look at; agent sessions --all lists those of every directory.`,
   })
   expect((await run(['inspect', 'a', 'b'])).stderr).toBe('agent: Unexpected argument "b".\n')
   expect(dir).not.toBe(home)

@@ -158,13 +158,13 @@ describe('agent replay', () => {
     expect(await replayed(ANSWERED, '8')).toEqual({
       code: 2,
       stdout: '',
-      stderr: `--at 8 is beyond the end: this session has 7 transitions (agent trace ${ANSWERED}).\n`,
+      stderr: `agent: --at 8 is beyond the end: this session has 7 transitions (agent trace ${ANSWERED}).\n`,
     })
     for (const at of ['-1', '1.5', 'two', ''])
       expect(await replayed(ANSWERED, at)).toEqual({
         code: 2,
         stdout: '',
-        stderr: `--at is the number of a transition, from 0 to 7, not ${JSON.stringify(at)}.\n`,
+        stderr: `agent: --at is the number of a transition, from 0 to 7, not ${JSON.stringify(at)}.\n`,
       })
   })
 
@@ -173,7 +173,7 @@ describe('agent replay', () => {
     const message = 'Record 3 (reply) was recorded in runningTool, but the machine is in calling.'
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `The recording and the machine disagree at transition 5. ${message}\n`,
+      stderr: `agent: The recording and the machine disagree at transition 5. ${message}\n`,
     })
     expect(JSON.parse(stdout)).toMatchObject({
       state: 'calling',
