@@ -2,7 +2,6 @@
 import { type Asked, type CommonArgs, parseArgs } from './cli/args.ts'
 import { helpText } from './cli/flags.ts'
 import { catchSignals } from './run/signals.ts'
-import { printable } from './services/text.ts'
 
 /** @returns the exit code (contract.md, 2) */
 export async function main(argv: string[]): Promise<number> {
@@ -13,8 +12,7 @@ export async function main(argv: string[]): Promise<number> {
     case 'version':
       return print(__VERSION__)
     case 'usage':
-      process.stderr.write(`agent: ${printable(asked.message)}\n`)
-      return 2
+      return (await import('./cli/refusal.ts')).refuseUsage(argv, asked.message)
     case 'run':
     case 'forkRun':
       return run(asked)

@@ -1,7 +1,7 @@
 /** From the arguments to what is asked for. No defaults of a run are decided here, only what was said. */
 import { pathToFileURL } from 'node:url'
 import meow from 'meow'
-import { COMMANDS, FLAGS, type Flag, type FlagName, helpText } from './flags.ts'
+import { FLAGS, type Flag, type FlagName, helpText, isCommand } from './flags.ts'
 import { camel, quote, type Split, splitPrompt, usage } from './splitPrompt.ts'
 
 export type OutputFormat = 'text' | 'json' | 'stream-json'
@@ -103,6 +103,8 @@ function assemble(input: string[], said: Said, { print }: Split): Asked {
   const format = formatOf(said)
   if (format === undefined)
     return usage(`--output-format is text, json or stream-json, not ${quote(text(said.outputFormat) ?? '')}.`)
+  if (said.json === true && format !== 'json')
+    return usage(`--json and --output-format ${format} exclude each other; give one of them.`)
   const common: CommonArgs = {
     cwd: text(said.cwd),
     format,
@@ -116,14 +118,14 @@ function assemble(input: string[], said: Said, { print }: Split): Asked {
   if (name === 'resume' && print.kind !== 'alone') return assembleResume(input.slice(1), said, print, common)
   if (print.kind === 'absent' && name !== null) return assembleCommand(name, input.slice(1), said, common)
   const misplaced = misplacedFlag(said, 'run')
-  if (misplaced !== null) return usage(`--${misplaced} does not belong to a run.`)
+  if (misplaced !== null) return usage(misplaced)
   return assembleRun(input, said, print, common)
 }
 
 function assembleCommand(name: string, input: string[], said: Said, common: CommonArgs): Asked {
   if (!isCommand(name)) return usage(`Unknown command ${quote(name)}. To run it as a prompt: agent -p ${quote(name)}.`)
   const misplaced = misplacedFlag(said, name)
-  if (misplaced !== null) return usage(`--${misplaced} does not belong to agent ${name}.`)
+  if (misplaced !== null) return usage(misplaced)
   const flags: CommandFlags = {
     all: said.all === true,
     at: text(said.at),
@@ -138,8 +140,8 @@ function assembleCommand(name: string, input: string[], said: Said, common: Comm
 
 /** `agent fork <id> -p "<prompt>"`: a run whose session is the fork. */
 function assembleForkRun([id = '', extra]: string[], said: Said, print: Split['print'], common: CommonArgs): Asked {
-  const misplaced = misplacedFlag(said, 'fork')
-  if (misplaced !== null) return usage(`--${misplaced} does not belong to agent fork.`)
+  const misplaced = misplacedFlag(said, 'fork -p')
+  if (misplaced !== null) return usage(misplaced)
   if (extra !== undefined) return usage(`Unexpected argument ${quote(extra)}.`)
   const run = assembleRun([], said, print, common)
   if (run.kind !== 'run') return run
@@ -149,7 +151,7 @@ function assembleForkRun([id = '', extra]: string[], said: Said, print: Split['p
 /** `agent resume <id>`: the run of a session that goes on, without a prompt where none is given. */
 function assembleResume([id = '', ...rest]: string[], said: Said, print: Split['print'], common: CommonArgs): Asked {
   const misplaced = misplacedFlag(said, 'resume')
-  if (misplaced !== null) return usage(`--${misplaced} does not belong to agent resume.`)
+  if (misplaced !== null) return usage(misplaced)
   if (id === '') return usage('agent resume needs a session id; agent sessions lists them.')
   const run = assembleRun(rest, said, print, common)
   if (run.kind !== 'run') return run
@@ -213,17 +215,20 @@ function formatOf(said: Said): OutputFormat | null | undefined {
   return format
 }
 
+/** @returns a sentence about the first flag that means nothing there; null where each means something */
 function misplacedFlag(said: Said, command: string): string | null {
   for (const [name, flag] of Object.entries(FLAGS) as Array<[string, Flag]>) {
     const value = said[camel(name)]
     if (value === undefined || value === false) continue
-    if (!flag.on.includes('*') && !flag.on.includes(command)) return name
+    if (flag.on.includes('*') || flag.on.includes(command)) continue
+    if (flag.on.includes(`${command} -p`))
+      return `--${name} means nothing to agent ${command} without -p "<prompt>": no prompt is run.`
+    const owners = flag.on.filter((one) => one !== 'run' && !one.includes(' ')).map((one) => `agent ${one}`)
+    const place = flag.on.includes('run') ? 'a run: agent -p "<prompt>"' : owners.join(' and ')
+    const here = command === 'run' ? 'a run' : `agent ${command.replace(/ -p$/, '')}`
+    return `--${name} does not belong to ${here}, but to ${place}.`
   }
   return null
-}
-
-function isCommand(name: string): boolean {
-  return Object.keys(COMMANDS).some((line) => line.split(' ')[0] === name)
 }
 
 function text(value: string | boolean | undefined): string | null {

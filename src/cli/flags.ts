@@ -4,17 +4,17 @@ export interface Flag {
   short?: string
   /** What stands for the value in the help; absent for a switch. */
   value?: string
-  /** Commands that take it; `run` is the run of a prompt. */
+  /** Commands that take it; `run` is the run of a prompt, `fork -p` that of one in a fork. */
   on: readonly string[]
   help: string
 }
 
 const FORMATS = 'text|json|stream-json'
 
-/** Whatever runs a prompt: `agent fork` does with -p, `agent resume` one that is there. */
-const RUN = ['run', 'fork', 'resume'] as const
+/** Whatever runs a prompt: `agent resume` does one that is there. */
+const RUN = ['run', 'fork -p', 'resume'] as const
 /** Whatever looks at sessions: where they are kept is a setting. */
-const LOOKING = ['sessions', 'graph', 'trace', 'replay', 'inspect'] as const
+const LOOKING = ['sessions', 'graph', 'trace', 'replay', 'fork', 'inspect'] as const
 
 export const FLAGS = {
   cwd: { short: 'C', value: '<dir>', on: ['*'], help: 'work in this directory' },
@@ -36,7 +36,7 @@ export const FLAGS = {
   },
   record: { value: '<file>', on: RUN, help: 'keep the replies; --model replay:<file> plays them' },
   step: { on: RUN, help: 'stop before each service; commands come on stdin (h lists them)' },
-  at: { value: '<k>', on: ['replay', 'fork'], help: 'the transition, numbered as by agent trace' },
+  at: { value: '<k>', on: ['replay', 'fork', 'fork -p'], help: 'the transition, numbered as by agent trace' },
   format: { value: '<format>', on: ['graph'], help: 'mermaid (default), dot, svg or json' },
   session: { value: '<id>', on: ['graph'], help: 'mark what this session visited, and how often' },
   'no-open': { on: ['inspect'], help: 'print the address, open no browser' },
@@ -72,6 +72,11 @@ export function flagOf(argument: string): FlagName | null {
     if (argument === `--${name}` || (flag.short !== undefined && argument === `-${flag.short}`)) return name
   }
   return null
+}
+
+/** @returns whether there is a command of that name. */
+export function isCommand(name: string): boolean {
+  return Object.keys(COMMANDS).some((line) => line.split(' ')[0] === name)
 }
 
 /** @returns whether the flag takes a value. */

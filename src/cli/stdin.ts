@@ -1,5 +1,7 @@
 /** Piped standard input: read where something is really piped, never waited for where nothing comes. */
+import { isUtf8 } from 'node:buffer'
 import { fstatSync } from 'node:fs'
+import { decodeText, sizeInWords } from '../services/context/files.ts'
 import type { Result } from '../services/ports.ts'
 
 /** A stdin that says nothing for this long holds no prompt: it was inherited (contract.md, 2). */
@@ -58,7 +60,23 @@ export async function readStdin(
         })
       }
     })
-    stdin.on('end', () => end({ ok: true, value: size === 0 ? null : Buffer.concat(chunks).toString('utf8') }))
-    stdin.on('error', () => end({ ok: true, value: size === 0 ? null : Buffer.concat(chunks).toString('utf8') }))
+    const endWithText = (): void => end(textOf(Buffer.concat(chunks), warn))
+    stdin.on('end', endWithText)
+    stdin.on('error', endWithText)
   })
+}
+
+/** UTF-8 as it came, UTF-16 with a byte-order mark too; what is neither must not reach the model as mangled text. */
+function textOf(bytes: Buffer, warn: (message: string) => void): Result<string | null> {
+  if (bytes.length === 0) return { ok: true, value: null }
+  if (isUtf8(bytes)) return { ok: true, value: bytes.toString('utf8') }
+  const text = decodeText(bytes)
+  if (text === null) {
+    return {
+      ok: false,
+      message: `stdin is no UTF-8 text (${sizeInWords(bytes.length)}): convert it, or put it into a file and name that in the prompt, as in @picture.png.`,
+    }
+  }
+  if (text.includes('\ufffd')) warn('stdin is not all UTF-8: the bytes of it that are not came through as \ufffd.')
+  return { ok: true, value: text }
 }

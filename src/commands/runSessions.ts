@@ -37,6 +37,8 @@ export async function runSessions({ input, common, flags }: Command, cwd: string
 
 function sessionsArgs(input: string[], json: boolean, all: boolean): SessionsArgs | string {
   const [action = 'list', id, extra] = input
+  if (all && action !== 'list')
+    return `--all belongs to the list, agent sessions --all, not to agent sessions ${action}.`
   if (action === 'list') return id === undefined ? { action, all, json } : `Unexpected argument ${JSON.stringify(id)}.`
   if (action !== 'show' && action !== 'export' && action !== 'rm') {
     return `agent sessions knows list, show, export and rm, not ${JSON.stringify(action)}.`

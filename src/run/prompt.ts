@@ -6,6 +6,11 @@ import type { Result } from '../services/ports.ts'
 
 export type Prompt = { kind: 'prompt'; text: string; extra: string | null } | { kind: 'resume' }
 
+const NO_PROMPT =
+  'No prompt was given: agent -p "<prompt>". A conversation needs a terminal for stdin and stdout. See agent --help.'
+/** Not taken as the prompt: an inherited pipe would be waited for. */
+const PIPED_ALONE =
+  'No prompt was given. To take it from stdin: agent -p -. To add stdin to one: agent -p "<prompt>". See agent --help.'
 const EMPTY_PROMPT = 'The prompt is empty: say what to do, as in agent -p "fix the failing test".'
 
 /** @param warn told of a stdin that is not waited for */
@@ -21,7 +26,7 @@ export async function readPrompt(args: RunArgs, warn: (message: string) => void)
       return fromStdin(warn)
     case 'none':
       return args.session.kind === 'new'
-        ? { ok: false, message: 'No prompt was given: agent -p "<prompt>". See agent --help.' }
+        ? { ok: false, message: stdinIsPiped() ? PIPED_ALONE : NO_PROMPT }
         : { ok: true, value: { kind: 'resume' } }
   }
 }

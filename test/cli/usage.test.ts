@@ -33,6 +33,13 @@ const WRONG: Array<[string, string[], string]> = [
   ['nothing to continue', ['--continue', '-p', 'x'], 'no session'],
   ['an unknown command', ['frobnicate'], 'frobnicate'],
   ['no arguments without a terminal', [], 'prompt'],
+  ['two formats', ['--json', '--output-format', 'text', '-p', 'x'], '--output-format text'],
+  ['a flag of a run beside a fork without a prompt', ['fork', 'x', '--at', '1', '--yes'], '--yes'],
+  ['a model beside a fork without a prompt', ['fork', 'x', '--model', 'm'], '--model'],
+  ['a transition without a fork or a replay', ['trace', 'x', '--at', '1'], '--at'],
+  ['all sessions where one is named', ['sessions', 'show', 'x', '--all'], '--all'],
+  ['two formats of a graph', ['graph', '--json', '--format', 'dot'], '--format dot'],
+  ['a flag of another command', ['config', '--no-open'], '--no-open'],
   ['settings that are not there', ['--settings', 'nowhere.json', '-p', 'x'], 'nowhere.json'],
 ]
 
@@ -81,11 +88,40 @@ describe('a usage error is exit 2, one line that names the culprit, no request, 
     expect((await bare(['-C', dir, '-p', 'x'])).code).toBe(0)
   })
 
-  test('in json mode stdout says the same in a result', async () => {
+  test.each([
+    [['--resume', 'nope', '-p', 'x', '--json'], 'nope'],
+    [['--nope', '-p', 'x'], '--nope'],
+    [['-p', 'x', '--nope', '--output-format=stream-json'], '--nope'],
+    [['-p', '--output-format text', '--max-turns', 'many', '--output-format', 'json'], 'many'],
+    [['fork', 'x', '-p', 'y', '--nope'], '--nope'],
+    [['resume', '--json'], 'resume'],
+  ])('%j: in the JSON formats stdout is one result that says the same as stderr', async (args, culprit) => {
     const { run } = await setUp([])
-    const end = await run(['--resume', 'nope', '-p', 'x', '--json'])
-    expect(resultOf(end)).toMatchObject({ type: 'result', is_error: true, session_id: 'nope', num_turns: 0 })
-    expect(resultOf(end).errors?.[0]).toContain('nope')
+    const end = await run(args)
+    const session_id = args.includes('--resume') ? 'nope' : ''
+    expect(end.code).toBe(2)
+    expect(resultOf(end)).toMatchObject({ type: 'result', is_error: true, session_id, num_turns: 0, result: '' })
+    expect(resultOf(end).errors).toEqual([expect.stringContaining(culprit)])
+    expect(end.stderr).toContain(resultOf(end).errors?.[0])
+  })
+
+  test.each([
+    [['--nope', '-p', 'x', '--output-format', 'text']],
+    [['-p', 'x', 'y', '--output-format=text']],
+    [['sessions', '--nope', '--json']],
+    [['sessions', 'show', 'nope', '--json']],
+    [['trace', 'nope', '--json']],
+    [['frobnicate', '--json']],
+  ])('%j: a run in text mode and a command say it on stderr alone', async (args) => {
+    const { run } = await setUp([])
+    expect(await run(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^agent: .+\n$/) })
+  })
+
+  test('a prompt that is piped without -p is not lost in silence: the message names -p -', async () => {
+    const { run, model } = await setUp([])
+    const end = await run([], { stdin: 'do it\n' })
+    expect([end.code, end.stderr]).toEqual([2, expect.stringContaining('agent -p -.')])
+    expect(model.requests).toEqual([])
   })
 })
 
