@@ -148,6 +148,32 @@ describe('an image beside other results', () => {
 })
 
 describe('stdin', () => {
+  test.each([[['-p', 'what is it?']], [['-p', '-']]])(
+    '%j: bytes that are no text are refused instead of mangled',
+    async (args) => {
+      const { model, run } = await setUp([])
+      const end = await run(args, {
+        stdin: Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0xff]),
+      })
+      expect([end.code, end.stderr]).toEqual([
+        2,
+        expect.stringMatching(/^error: stdin is no UTF-8 text \(12 bytes\): .+\n$/),
+      ])
+      expect(model.requests).toEqual([])
+    },
+  )
+
+  test('text in UTF-16 is understood; of another encoding it is said what was lost', async () => {
+    const { model, run } = await setUp(['a', 'b'])
+    const utf16 = await run(['-p', 'sum up'], { stdin: Buffer.from('\ufeffgrün 日\n', 'utf16le') })
+    const latin1 = await run(['-p', 'sum up'], { stdin: Buffer.from('a long line with one gr\xfcn\n', 'latin1') })
+    expect(model.requests.map((request) => request.body.messages[0]?.content[1]?.text)).toEqual([
+      'grün 日\n',
+      'a long line with one gr\ufffdn\n',
+    ])
+    expect([utf16.stderr, latin1.stderr]).toEqual(['', expect.stringMatching(/^warning: stdin is not all UTF-8/)])
+  })
+
   test('a prompt that is piped in byte by byte arrives whole', async () => {
     const { model, home, dir } = await setUp(['fine'])
     const child = startAgent(['-C', dir, '-p', '-'], { url: model.url, home, stdin: '' })
