@@ -1,5 +1,6 @@
 /** The bundle's entry: runs the command line and ends the process when all is written. */
 import { main } from './cli.ts'
+import { messageOf } from './machines/errorText.ts'
 import { printable } from './services/text.ts'
 
 // An empty HOME is none. Node would take the working directory for it, and a project's .agent for the user's.
@@ -14,9 +15,7 @@ main(process.argv.slice(2)).then(
       process.stderr.write(`agent: ${printable(error.message)}\n`)
       process.exit(1)
     }
-    process.stderr.write(
-      `agent: internal error: ${printable(error instanceof Error ? error.message : String(error))}. Please report it.\n`,
-    )
+    process.stderr.write(`agent: internal error: ${printable(messageOf(error))}. Please report it.\n`)
     if (process.argv.includes('--debug') && error instanceof Error)
       process.stderr.write(`${printable(error.stack ?? '')}\n`)
     process.exit(1)

@@ -1,4 +1,5 @@
 /** The right side: one of five looks at the step that is shown. */
+import { messageOf } from '../machines/errorText.ts'
 import type { Api } from './api.ts'
 import { ChangesTab } from './changesTab.ts'
 import { CostTab } from './costTab.ts'
@@ -94,8 +95,7 @@ export class Detail {
         }
       }
     } catch (error) {
-      if (asked === this.#asked)
-        this.#put(h('p', 'hint', error instanceof Error ? error.message : String(error)), changed)
+      if (asked === this.#asked) this.#put(h('p', 'hint', messageOf(error)), changed)
     }
   }
 

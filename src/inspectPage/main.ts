@@ -1,4 +1,5 @@
 /** The inspector's page: what it knows, what it shows, and how both keep up with the session. */
+import { messageOf } from '../machines/errorText.ts'
 import type { LiveJson } from '../services/inspect/wire.ts'
 import { Api } from './api.ts'
 import { Chart } from './chart.ts'
@@ -125,6 +126,6 @@ function remember({ session, root, n, tab, follow }: State): void {
 
 begin().catch((error: unknown) => {
   const notice = find('#notice')
-  notice.textContent = `The session could not be shown: ${error instanceof Error ? error.message : String(error)}`
+  notice.textContent = `The session could not be shown: ${messageOf(error)}`
   notice.hidden = false
 })

@@ -7,8 +7,9 @@
  * `agentMachine.provide({ actors })`.
  */
 import type { ActorRefFrom } from 'xstate'
-import { agentSetup, describe } from './agentSetup.ts'
+import { agentSetup } from './agentSetup.ts'
 import { dueCompaction } from './budget.ts'
+import { messageOf } from './errorText.ts'
 import type { JournalRecord, StateName } from './journal.ts'
 import type { PersistOutcome } from './outcomes.ts'
 import { openCalls } from './round.ts'
@@ -52,7 +53,7 @@ const recallFailed = {
   params: ({ event }: { event: { error: unknown } }) => ({
     in: 'recalling' as const,
     records: [
-      { type: 'recalled' as const, memories: [], by: 'nobody' as const, calls: [], problem: describe(event.error) },
+      { type: 'recalled' as const, memories: [], by: 'nobody' as const, calls: [], problem: messageOf(event.error) },
     ],
   }),
 } as const
@@ -61,7 +62,7 @@ const rememberFailed = {
   type: 'recordOutcome',
   params: ({ event }: { event: { error: unknown } }) => ({
     in: 'remembering' as const,
-    records: [{ type: 'remembered' as const, files: [], calls: [], problem: describe(event.error) }],
+    records: [{ type: 'remembered' as const, files: [], calls: [], problem: messageOf(event.error) }],
   }),
 } as const
 
@@ -103,7 +104,7 @@ export const agentMachine = agentSetup.createMachine({
         ],
         onError: {
           target: 'failed',
-          actions: { type: 'noteUnloadable', params: ({ event }) => ({ message: describe(event.error) }) },
+          actions: { type: 'noteUnloadable', params: ({ event }) => ({ message: messageOf(event.error) }) },
         },
       },
       on: { interrupt: 'cancelled' },

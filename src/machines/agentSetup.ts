@@ -2,6 +2,7 @@
 import { assign, fromPromise, setup } from 'xstate'
 import { isOverBudget, isUnderPressure } from './budget.ts'
 import type { Conversation } from './conversation.ts'
+import { messageOf } from './errorText.ts'
 import { step } from './fold.ts'
 import type { JournalRecord, NewEntry, StateName } from './journal.ts'
 import type { AgentEvent, LoadOutcome, PersistOutcome, ServiceName, Services } from './outcomes.ts'
@@ -44,9 +45,6 @@ function apply(context: AgentContext, one: JournalRecord): Partial<AgentContext>
   return { conversation: step(context.conversation, one) }
 }
 
-/** @returns what a thrown value says. */
-export const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
 export const agentSetup = setup({
   types: {
     context: {} as AgentContext,
@@ -72,7 +70,7 @@ export const agentSetup = setup({
     ),
     recordFault: assign(
       ({ context }, { in: state, service, error }: { in: StateName; service: string; error: unknown }) =>
-        record(context, state, [{ type: 'fault', service, message: describe(error) }]),
+        record(context, state, [{ type: 'fault', service, message: messageOf(error) }]),
     ),
     recordOutcome: assign(({ context }, { in: state, records }: { in: StateName; records: JournalRecord[] }) =>
       record(context, state, records),
@@ -86,7 +84,7 @@ export const agentSetup = setup({
       storeFault: outcome.kind === 'unsaved' ? outcome.message : context.storeFault,
     })),
     noteUnloadable: assign((_, { message }: { message: string }) => ({ unloadable: message })),
-    noteStoreFault: assign((_, { error }: { error: unknown }) => ({ storeFault: describe(error) })),
+    noteStoreFault: assign((_, { error }: { error: unknown }) => ({ storeFault: messageOf(error) })),
   },
   guards: {
     isLoaded: (_, outcome: LoadOutcome) => outcome.kind === 'loaded',

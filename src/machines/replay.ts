@@ -4,6 +4,7 @@
  * here: a finished write, and the end of a round of tools. Pure; no service is called.
  */
 import { type Conversation, EMPTY, isUnfinished } from './conversation.ts'
+import { messageOf } from './errorText.ts'
 import { fold } from './fold.ts'
 import type { JournalEntry, JournalRecord, StateName, TurnEndedRecord } from './journal.ts'
 import type { ToolUseBlock } from './messages.ts'
@@ -102,10 +103,9 @@ class Player {
       this.#settle()
     } catch (error) {
       const entry = this.#current
-      const message = error instanceof Error ? error.message : String(error)
-      const what = `Record ${entry?.seq} (${entry?.record.type})`
-      const told = error instanceof Parted ? `${what} ${message}` : `${what} cannot be folded: ${message}`
-      disagreement = { seq: entry?.seq ?? 0, n: this.#transitions.length + 1, message: told }
+      const why = error instanceof Parted ? error.message : `cannot be folded: ${messageOf(error)}`
+      const message = `Record ${entry?.seq} (${entry?.record.type}) ${why}`
+      disagreement = { seq: entry?.seq ?? 0, n: this.#transitions.length + 1, message }
     }
     const { state, context } = this.#standing
     return { transitions: this.#transitions, state, conversation: context.conversation, disagreement }

@@ -1,20 +1,32 @@
-/** Tool_use ids that are unique in the whole conversation, as the API demands. Pure. */
+/** Tool_use ids that are unique in the whole conversation and of the API's alphabet, as it demands. Pure. */
 import type { ReplyRecord } from './journal.ts'
 import type { Message } from './messages.ts'
 
 /**
- * Some servers count their ids anew in each reply. A call whose id was used before gets a suffix; the record is
- * returned as it is where none was.
+ * Some servers count their ids anew in each reply, or leave them empty.
+ * @param messages the conversation so far
+ * @returns what gives each id of the next reply, in order, as it may stand: as it came where it can
  */
-export function withUniqueIds(record: ReplyRecord, messages: Message[]): ReplyRecord {
-  if (!record.content.some(({ type }) => type === 'tool_use')) return record
+export function idMaker(messages: readonly Message[]): (given: string) => string {
   const used = new Set<string>()
   for (const { content } of messages) for (const block of content) if (block.type === 'tool_use') used.add(block.id)
+  return (given) => {
+    const clean = given.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 200) || 'call'
+    let id = clean
+    for (let n = 2; used.has(id); n++) id = `${clean}_${n}`
+    used.add(id)
+    return id
+  }
+}
+
+/** A reply with such ids; the record is returned as it is where it has them. */
+export function withUniqueIds(record: ReplyRecord, messages: readonly Message[]): ReplyRecord {
+  if (!record.content.some(({ type }) => type === 'tool_use')) return record
+  const make = idMaker(messages)
   const renamed = new Map<string, string>()
   const content = record.content.map((block) => {
     if (block.type !== 'tool_use') return block
-    const id = freeId(block.id, used)
-    used.add(id)
+    const id = make(block.id)
     if (id === block.id) return block
     renamed.set(block.id, id)
     return { ...block, id }
@@ -25,13 +37,5 @@ export function withUniqueIds(record: ReplyRecord, messages: Message[]): ReplyRe
     ...record,
     content,
     ...(record.incomplete && { incomplete: { ...record.incomplete, ...(broken && { broken }) } }),
-  }
-}
-
-function freeId(id: string, used: ReadonlySet<string>): string {
-  if (!used.has(id)) return id
-  for (let n = 2; ; n++) {
-    const candidate = `${id}_${n}`
-    if (!used.has(candidate)) return candidate
   }
 }

@@ -1,6 +1,7 @@
 /** Where a run's replies come from: a server, a recording, or a model that the caller hands in. */
 import { readFileSync } from 'node:fs'
 import type { RunArgs } from '../cli/args.ts'
+import { messageOf } from '../machines/errorText.ts'
 import { createModel, type Model } from '../services/model/index.ts'
 import { checkBaseUrl } from '../services/model/key.ts'
 import { recordModel } from '../services/model/recorder.ts'
@@ -69,7 +70,7 @@ function openReplay(file: string, warn: (message: string) => void): Result<Model
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    return { ok: false, message: `${named} cannot be read: ${error instanceof Error ? error.message : String(error)}.` }
+    return { ok: false, message: `${named} cannot be read: ${messageOf(error)}.` }
   }
   const calls = parseRecording(text)
   if (!calls.ok) return { ok: false, message: `${named} cannot be played. ${calls.message}` }

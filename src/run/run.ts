@@ -1,5 +1,6 @@
 import type { CommonArgs, RunArgs } from '../cli/args.ts'
 import type { Conversation } from '../machines/conversation.ts'
+import { messageOf } from '../machines/errorText.ts'
 import { createOutput, type Output } from '../services/output/index.ts'
 import type { Observe, RunResult } from '../services/ports.ts'
 import { createRecorder } from '../services/provide/recorder.ts'
@@ -37,7 +38,7 @@ export async function runPrompt(common: CommonArgs, args: RunArgs, options: RunO
     return await runWith(output, stopping, common, args, options)
   } catch (error) {
     if (common.debug && error instanceof Error) process.stderr.write(`${printable(error.stack ?? '')}\n`)
-    const message = error instanceof Error ? error.message : String(error)
+    const message = messageOf(error)
     await output.finish(nothingStarted(`Internal error: ${message}. Please report it.`, idOf(args)))
     return { code: 1, session_id: null }
   }

@@ -3,6 +3,7 @@
  * nobody reads, and an error that nobody caught. The first asks the run to end in order; a second SIGINT ends it at
  * once, and so does a run that has not ended in order after a while.
  */
+import { messageOf } from '../machines/errorText.ts'
 import { printable } from '../services/text.ts'
 
 /** The exit code of a process that a signal has ended (contract.md, 2). */
@@ -67,7 +68,7 @@ export function catchSignals(): Stopping {
     if (code !== null) return
     code = 1
     endLater(() => last.late(), 1)
-    ask(`internal error: ${error instanceof Error ? error.message : String(error)}`)
+    ask(`internal error: ${messageOf(error)}`)
   })
 
   return {

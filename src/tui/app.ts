@@ -1,6 +1,7 @@
 /** The conversation at the terminal: joins keys, session and screen. What each of them does is in the files beside. */
 import picocolors from 'picocolors'
 import type { SessionChoice } from '../cli/args.ts'
+import { messageOf } from '../machines/errorText.ts'
 import { wantsColor } from '../services/output/index.ts'
 import { clip, printable, printableLine } from '../services/text.ts'
 import { createAsking } from './asking.ts'
@@ -164,7 +165,7 @@ export function runApp(desk: Desk): Promise<number> {
     try {
       await commands.run(text)
     } catch (error) {
-      hands.tell(`The command failed: ${error instanceof Error ? error.message : String(error)}`)
+      hands.tell(`The command failed: ${messageOf(error)}`)
     }
     talk.setDoing(null)
     stage.now()

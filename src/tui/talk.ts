@@ -2,6 +2,7 @@
 import type { SessionChoice } from '../cli/args.ts'
 import { nextInput } from '../machines/budget.ts'
 import { type Conversation, isUnfinished } from '../machines/conversation.ts'
+import { messageOf } from '../machines/errorText.ts'
 import type { Progress } from '../services/ports.ts'
 import type { StepPort } from '../services/stepPorts.ts'
 import type { Begin, Desk, Eyes, OpenSession, OpenTurn, TurnEnd } from './desk.ts'
@@ -89,7 +90,7 @@ export function createTalk(options: TalkOptions): Talk {
       working = false
       options.onEnded(end)
     } catch (error) {
-      const message = `internal error: ${error instanceof Error ? error.message : String(error)}. Please report it.`
+      const message = `internal error: ${messageOf(error)}. Please report it.`
       options.eyes.observe({ type: 'warning', message })
     }
     turn = null

@@ -292,7 +292,7 @@ describe('a reply', () => {
     )
     const ids =
       record.type === 'reply' ? record.content.map((block) => (block.type === 'tool_use' ? block.id : null)) : []
-    expect(ids).toEqual(['a_3_1', 'b', 'b_3_2', 'call_3_3', 'f_0'])
+    expect(ids).toEqual(['a_2', 'b', 'b_2', 'call', 'f_0'])
   })
 
   it('has names the API takes back', async () => {

@@ -5,6 +5,7 @@
 import { unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { imagesOfResult, messageWithoutImages, textOfResult } from '../../machines/cut.ts'
+import { messageOf } from '../../machines/errorText.ts'
 import type { ImageBlock, Message, ToolResultBlock } from '../../machines/messages.ts'
 import type { Result, TaskOutputsPort } from '../ports.ts'
 import { appendLines } from './append.ts'
@@ -47,7 +48,7 @@ async function attempt<T>(write: () => Promise<T>): Promise<Result<T>> {
   try {
     return { ok: true, value: await write() }
   } catch (error) {
-    return { ok: false, message: error instanceof Error ? error.message : String(error) }
+    return { ok: false, message: messageOf(error) }
   }
 }
 

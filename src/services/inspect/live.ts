@@ -1,5 +1,6 @@
 /** Follows the session while a page looks: the store is asked whether it grew, and the pages are told. */
 import type { ServerResponse } from 'node:http'
+import { messageOf } from '../../machines/errorText.ts'
 import type { Inspector } from './inspector.ts'
 
 /** How often the store is asked, in milliseconds; a long session that takes long to read is asked less often. */
@@ -33,7 +34,7 @@ export function createLive(inspector: Pick<Inspector, 'poll' | 'now'>, warn: (me
       if (news !== null) tell(`data: ${JSON.stringify(news)}\n\n`)
       else if (began - heardAt > HEARTBEAT_MS) tell(': still here\n\n')
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
+      const message = messageOf(error)
       if (!told.has(message)) warn(message)
       told.add(message)
     }

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { messageOf } from '../../machines/errorText.ts'
 import { HEADERS, judge } from './guard.ts'
 import type { Inspector } from './inspector.ts'
 import { createLive } from './live.ts'
@@ -56,7 +57,7 @@ export async function startServer({ inspector, page, session_id, warn }: ServerO
     try {
       handle(request, response)
     } catch (error) {
-      warn(error instanceof Error ? error.message : String(error))
+      warn(messageOf(error))
       if (response.headersSent) response.destroy()
       else sendText(response, 500, 'The step could not be shown; agent inspect says why.')
     }

@@ -4,6 +4,7 @@
  */
 import { unlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { messageOf } from '../../machines/errorText.ts'
 import type { AddedMemories, KnownMemory, Memory, MemoryPort, NewMemory } from '../memoryPorts.ts'
 import { once } from '../once.ts'
 import type { Result } from '../ports.ts'
@@ -62,7 +63,7 @@ async function attempt<T>(work: () => Promise<T>): Promise<Result<T>> {
   try {
     return { ok: true, value: await work() }
   } catch (error) {
-    return { ok: false, message: error instanceof Error ? error.message : String(error) }
+    return { ok: false, message: messageOf(error) }
   }
 }
 

@@ -1,5 +1,6 @@
 /** `--record <file>`: keeps what each call of the model came to as a line that `--model replay:<file>` can play. */
 import { appendFileSync, closeSync, fchmodSync, fstatSync, openSync } from 'node:fs'
+import { messageOf } from '../../machines/errorText.ts'
 import type { ModelOutcome, ModelPort, ModelRequest, Result } from '../ports.ts'
 import type { Model } from './index.ts'
 import { describeRequest, type RecordedCall, requestHash } from './recording.ts'
@@ -16,14 +17,14 @@ export function recordModel(model: Model, file: string, warn: (message: string) 
     if (!makePrivate(file))
       warn(`The recording ${JSON.stringify(file)} can be read by others, and its mode cannot be changed: move it.`)
   } catch (error) {
-    return { ok: false, message: `--record ${JSON.stringify(file)} cannot be written: ${reasonOf(error)}.` }
+    return { ok: false, message: `--record ${JSON.stringify(file)} cannot be written: ${messageOf(error)}.` }
   }
   const note = (line: string): void => {
     try {
       appendFileSync(file, line)
     } catch (error) {
       isBroken = true
-      warn(`The recording ${JSON.stringify(file)} ends here, it cannot be written: ${reasonOf(error)}.`)
+      warn(`The recording ${JSON.stringify(file)} ends here, it cannot be written: ${messageOf(error)}.`)
     }
   }
   const call: ModelPort['call'] = async (request, how) => {
@@ -49,10 +50,6 @@ function makePrivate(file: string): boolean {
   } finally {
     closeSync(handle)
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 function lineOf(request: ModelRequest, outcome: ModelOutcome): RecordedCall {

@@ -1,4 +1,5 @@
 /** From a whole draft to the record of a reply: everything in it can be sent back to any server without an error. */
+import { messageOf } from '../../machines/errorText.ts'
 import type { Incomplete, ReplyRecord } from '../../machines/journal.ts'
 import {
   type AssistantBlock,
@@ -10,6 +11,7 @@ import {
   wellFormed,
   wholeInput,
 } from '../../machines/messages.ts'
+import { idMaker } from '../../machines/uniqueIds.ts'
 import { type Draft, type DraftBlock, isObject } from './draft.ts'
 
 /** Levels in the input of a call; no tool has more than three. */
@@ -27,9 +29,9 @@ export interface Asked {
  * @param ms how long the call took, its retries included
  */
 export function replyRecord(draft: Draft, asked: Asked, ms: number): ReplyRecord {
-  const ids = new IdMaker(asked.messages)
+  const newId = idMaker(asked.messages)
   const broken: Array<{ id: string; problem: string }> = []
-  const content = draft.blocks.flatMap((block) => keptBlock(block, ids, broken))
+  const content = draft.blocks.flatMap((block) => keptBlock(block, newId, broken))
   const calls = content.filter((block) => block.type === 'tool_use')
   const usage = usageOf(draft.usage)
   const incomplete = whyIncomplete(draft.stop_reason, asked.max_tokens, calls, broken)
@@ -47,7 +49,11 @@ export function replyRecord(draft: Draft, asked: Asked, ms: number): ReplyRecord
   }
 }
 
-function keptBlock(block: DraftBlock, ids: IdMaker, broken: Array<{ id: string; problem: string }>): AssistantBlock[] {
+function keptBlock(
+  block: DraftBlock,
+  newId: (given: string) => string,
+  broken: Array<{ id: string; problem: string }>,
+): AssistantBlock[] {
   switch (block.type) {
     case 'text': {
       const text = wellFormed(block.text)
@@ -64,7 +70,7 @@ function keptBlock(block: DraftBlock, ids: IdMaker, broken: Array<{ id: string; 
         : [{ type: 'redacted_thinking', data: block.data }]
     case 'tool_use': {
       const { input, problem } = inputOf(block)
-      const call: ToolUseBlock = { type: 'tool_use', id: ids.make(block.id), name: nameOf(block.name), input }
+      const call: ToolUseBlock = { type: 'tool_use', id: newId(block.id), name: nameOf(block.name), input }
       if (problem !== null) broken.push({ id: call.id, problem })
       return [call]
     }
@@ -87,7 +93,7 @@ function inputOf(block: Extract<DraftBlock, { type: 'tool_use' }>): {
     try {
       value = JSON.parse(streamed)
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
+      const why = messageOf(error)
       return { input: {}, problem: `its input is not valid JSON (${why.slice(0, 200)})` }
     }
   }
@@ -109,31 +115,6 @@ function nameOf(name: string): string {
     .replace(/[^a-zA-Z0-9_-]/gu, '_')
     .slice(0, 128)
   return clean === '' ? 'unnamed' : clean
-}
-
-/** Ids are unique over the conversation and in the API's alphabet; some servers count from 0 in every reply. */
-class IdMaker {
-  readonly #taken = new Set<string>()
-  #made = 0
-  readonly #turn: number
-
-  constructor(messages: readonly Message[]) {
-    this.#turn = messages.length
-    for (const { content } of messages) {
-      for (const block of content) if (block.type === 'tool_use') this.#taken.add(block.id)
-    }
-  }
-
-  make(given: string): string {
-    const clean = given.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 200)
-    let id = clean
-    while (id === '' || this.#taken.has(id)) {
-      this.#made += 1
-      id = `${clean === '' ? 'call' : clean}_${this.#turn}_${this.#made}`
-    }
-    this.#taken.add(id)
-    return id
-  }
 }
 
 /** Why no call of the reply may run (contract.md, 4: a reply that is not whole never runs a tool), or null. */

@@ -1,4 +1,5 @@
 /** The permissions of a run: looks up what deciding needs, decides, and asks a person where there is one. */
+import { messageOf } from '../../machines/errorText.ts'
 import type { ToolUseBlock } from '../../machines/messages.ts'
 import { absolutePath, realTarget } from '../paths.ts'
 import type { Approval, AskPerson, CallEffect, Decision, PermissionPort, Result } from '../ports.ts'
@@ -189,8 +190,4 @@ function subjectOf(call: ToolUseBlock, effect: CallEffect, paths: Decision['path
     case 'none':
       return JSON.stringify(call.input)
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -4,6 +4,7 @@
  * says why, so that the answer is still delivered and the run ends with an error (contract.md, 6).
  */
 import type { Conversation } from '../../machines/conversation.ts'
+import { messageOf } from '../../machines/errorText.ts'
 import type { JournalRecord, NewEntry, StateName } from '../../machines/journal.ts'
 import type { HeadUpdate, Journal } from '../ports.ts'
 
@@ -26,7 +27,7 @@ export function createRecorder(journal: Journal, warn: (message: string) => void
     try {
       await journal.append(entries, update)
     } catch (error) {
-      fault = error instanceof Error ? error.message : String(error)
+      fault = messageOf(error)
       warn(`This session is not being saved: ${fault}`)
     }
   }

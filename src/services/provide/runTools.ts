@@ -2,6 +2,7 @@
  * The `runTools` service: the open calls of one reply. Calls run side by side; where one could see another half done,
  * they run in call order. A start is on disk before the tool runs, a result before anyone sees it.
  */
+import { messageOf } from '../../machines/errorText.ts'
 import type { ToolFinishedRecord } from '../../machines/journal.ts'
 import type { ToolResultBlock, ToolUseBlock } from '../../machines/messages.ts'
 import type { ToolsInput, ToolsOutcome } from '../../machines/outcomes.ts'
@@ -111,6 +112,6 @@ async function runSafely(checked: Extract<CheckedCall, { kind: 'ready' }>, env: 
   try {
     return await checked.run(env)
   } catch (error) {
-    return { kind: 'error', content: `The tool failed: ${error instanceof Error ? error.message : String(error)}` }
+    return { kind: 'error', content: `The tool failed: ${messageOf(error)}` }
   }
 }

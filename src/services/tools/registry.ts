@@ -1,5 +1,6 @@
 /** The tools there are: what is sent of them, and the way from a call to something that can be run. */
 import * as z from 'zod/mini'
+import { messageOf } from '../../machines/errorText.ts'
 import type { ToolSpec, ToolUseBlock } from '../../machines/messages.ts'
 import type { CallEffect, CheckedCall, ToolEnv, ToolResult, ToolsPort } from '../ports.ts'
 import { bashTool } from './bash.ts'
@@ -109,7 +110,7 @@ async function safely(name: string, env: ToolEnv, run: () => Promise<ToolResult>
     return await run()
   } catch (error) {
     if (env.signal.aborted) return { kind: 'error', content: `${name} was interrupted before it ended.` }
-    const message = error instanceof Error ? error.message : String(error)
+    const message = messageOf(error)
     return { kind: 'error', content: `${name} failed unexpectedly: ${message}. It may have done a part of its work.` }
   }
 }

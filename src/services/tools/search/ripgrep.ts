@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { createRequire } from 'node:module'
+import { messageOf } from '../../../machines/errorText.ts'
 import { whenAborted } from '../shell/whenAborted.ts'
 
 /** How a run ended; `failed` comes with what ripgrep said. */
@@ -54,7 +55,7 @@ export async function runRipgrep(request: RipgrepRequest): Promise<RipgrepEnd> {
       request,
     )
   } catch (error) {
-    return { kind: 'failed', said: error instanceof Error ? error.message : String(error) }
+    return { kind: 'failed', said: messageOf(error) }
   }
 }
 

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
+import { messageOf } from '../../../machines/errorText.ts'
 import type { Spool } from '../../ports.ts'
 import { type Group, ProcessGroups } from './groups.ts'
 import { HeadTail } from './headTail.ts'
@@ -197,8 +198,4 @@ function notFound(program: 'bash' | 'mkfifo', path = ''): string {
 
 function unstartable(message: string): ShellRun {
   return { end: { kind: 'unstartable', message }, output: '' }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
