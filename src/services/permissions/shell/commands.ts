@@ -93,15 +93,17 @@ function wordsOf(command: Node): string[] {
     if (BESIDE.has(child.type) && !(child.type === 'variable_assignment' && command.type !== 'command')) continue
     parts.push(child)
   }
-  return [...joined(parts), ...afterRedirections(command)]
+  return [...joined(parts, command), ...afterRedirections(command)]
 }
 
-/** Nodes without space between them are one word. */
-function joined(parts: Node[]): string[] {
+/** Nodes without space between them are one word; bash joins lines at a backslash, this grammar parts words there. */
+function joined(parts: Node[], command: Node): string[] {
+  const { text, startIndex } = command
   const words: string[] = []
-  let end = -1
+  let end = startIndex
   for (const part of parts) {
-    if (part.startIndex === end) words[words.length - 1] += part.text
+    const between = text.slice(end - startIndex, part.startIndex - startIndex)
+    if (words.length > 0 && /^(?:\\\n)*$/.test(between)) words[words.length - 1] += part.text
     else words.push(part.text)
     end = part.endIndex
   }

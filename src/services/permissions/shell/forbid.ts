@@ -56,6 +56,8 @@ class Unfolding {
     const reading = this.#parse(text, commandsIn)
     if (reading === null || reading.broken) this.obstacles.add('a part of it cannot be parsed')
     for (const { words, input } of reading?.commands ?? []) this.#command(words, input, depth)
+    // Where a line goes on, `r\<newline>m` is one word, `F\<newline>OO=1 rm` an assignment before one.
+    if (text.includes('\\\n')) this.line(withoutContinuations(text), depth + 1)
   }
 
   #command(words: Word[], input: SimpleCommand['input'], depth: number): void {
@@ -84,6 +86,11 @@ class Unfolding {
     if (much) this.obstacles.add('it holds too many commands in each other')
     return much
   }
+}
+
+/** What stands in single quotes or in a comment is joined too: the line as it was typed is read beside this one. */
+function withoutContinuations(text: string): string {
+  return text.replace(/\\([\s\S])/g, (pair, next) => (next === '\n' ? '' : pair))
 }
 
 function nameOf(word: Word): string | null {
