@@ -1,5 +1,5 @@
 /** Directories as users name them: the agent's home, and where a run works. */
-import { realpath, stat } from 'node:fs/promises'
+import { access, constants, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { absolutePath, userHome } from '../services/paths.ts'
 import type { Result } from '../services/ports.ts'
@@ -26,8 +26,9 @@ export async function existingDirectory(given: string, what: string): Promise<Re
   if (given === '') return { ok: false, message: `${what} needs a directory, but was given "".` }
   try {
     const real = await realpath(given)
-    if ((await stat(real)).isDirectory()) return { ok: true, value: real }
-    return { ok: false, message: `${named} is not a directory.` }
+    if (!(await stat(real)).isDirectory()) return { ok: false, message: `${named} is not a directory.` }
+    await access(real, constants.X_OK)
+    return { ok: true, value: real }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EACCES') return { ok: false, message: `${named} cannot be entered: permission denied.` }

@@ -65,7 +65,10 @@ export interface Parts {
 async function directoryOf({ common, here, session, observe }: Grounds): Promise<Result<string>> {
   const own = session.conversation.session?.cwd ?? here
   if (own === here) return { ok: true, value: here }
-  if (common.cwd === null) return existingDirectory(own, "The session's directory")
+  if (common.cwd === null) {
+    const found = await existingDirectory(own, "The session's directory")
+    return found.ok ? found : { ok: false, message: `${found.message} Give another with -C <dir>.` }
+  }
   const message = `This session began in ${own}; its tools now run in ${here}, as -C says.`
   observe({ type: 'warning', message })
   return { ok: true, value: here }

@@ -106,7 +106,7 @@ describe('AGENTS.md is the system prompt', () => {
     const end = await bare(['-C', join(dir, 'a'), '-p', 'hi'])
     expect(end.code).toBe(0)
     expect(JSON.parse(end.stdout)).toMatchObject({ is_error: false, result: 'ok' })
-    expect(end.stderr).toContain(`${dir}/AGENTS.md is too long: only its first 256 KiB are part of the instructions.`)
+    expect(end.stderr).toContain(`${dir}/AGENTS.md is too long: only its first 256 KiB of 4.8 MiB are part of the`)
     expect(systemOf(model)).toContain('[… cut: only the first 256 KiB of this file are shown]')
     expect(systemOf(model)).toContain('LEAF-MARK')
     expect(systemOf(model).length).toBeLessThan(270_000)

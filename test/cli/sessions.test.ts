@@ -88,7 +88,7 @@ describe('resume and continue', () => {
     rmSync(gone, { recursive: true })
     const without = await from(['--resume', session_id, '-p', 'two'])
     expect(without.code).toBe(2)
-    expect(without.stderr).toContain(gone)
+    expect(without.stderr).toContain(`${JSON.stringify(gone)} does not exist. Give another with -C <dir>.`)
     expect((await run(['--resume', session_id, '-p', 'two'])).code).toBe(0)
   })
 

@@ -71,7 +71,8 @@ function headOf(gitDir: string): Head {
   const ref = /^ref:\s*(\S.*)$/.exec(text ?? '')?.[1]?.trim()
   // Written by git for readers that know no reftable (gitrepository-layout, reftable).
   if (ref === 'refs/heads/.invalid') return { kind: 'askGit' }
-  if (ref !== undefined) return { kind: 'known', branch: oneLine(ref.replace(/^refs\/heads\//, '')) }
+  // HEAD alone is no name of a branch but the word for having none; one that is really called so is named in full.
+  if (ref !== undefined) return { kind: 'known', branch: oneLine(ref.replace(/^refs\/heads\/(?!HEAD$)/, '')) }
   if (text !== null && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text))
     return { kind: 'known', branch: `detached at ${text.slice(0, 7)}` }
   return { kind: 'known', branch: null }

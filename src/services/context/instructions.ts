@@ -3,6 +3,7 @@
  * down to the working directory, with their imports in place (contract.md, section 5;
  * docs/decisions/0006-instructions-and-mentions.md).
  */
+import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { cachedByState, readHead } from '../files.ts'
 import { createBoundary } from './boundary.ts'
@@ -123,8 +124,16 @@ function readInstructionFile(path: string): FileText {
   const limit = sizeInWords(FILE_LIMIT)
   return {
     text: `${text}\n${cutMark(limit)}`,
-    warnings: [`${showPath(path)} is too long: only its first ${limit} are part of the instructions. Shorten it.`],
+    warnings: [
+      `${showPath(path)} is too long: only its first ${limit}${ofItsSize(path)} are part of the instructions. Shorten it.`,
+    ],
   }
+}
+
+/** It may be gone by now: then its size stays unsaid. */
+function ofItsSize(path: string): string {
+  const size = statSync(path, { throwIfNoEntry: false })?.size
+  return size === undefined ? '' : ` of ${sizeInWords(size)}`
 }
 
 function cutMark(shown: string): string {

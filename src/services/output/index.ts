@@ -73,6 +73,8 @@ export function createOutput(options: OutputOptions): Output {
   const screen = createScreen(stdout, stderr, shared, columns, now)
   const format = createFormat()
   const view = showsProgress(options) ? createView() : null
+  /** Only then there is a session to name at the end. */
+  let started = false
   let finished = false
 
   function createFormat(): Format {
@@ -99,11 +101,12 @@ export function createOutput(options: OutputOptions): Output {
     for (const line of errorLines(result, colors)) screen.line(line)
     if (options.format !== 'text') return
     for (const line of hintLines(result, colors)) screen.line(line)
-    if (result.session_id !== '') screen.line(sessionLine(result, colors, stderrIsTty))
+    if (started) screen.line(sessionLine(result, colors, stderrIsTty))
   }
   return {
     observe(event) {
       if (finished) return
+      started ||= event.type === 'started'
       const line = notice(event, colors)
       if (line !== null) screen.line(line)
       format.observe(event)

@@ -51,6 +51,12 @@ describe('the branch', () => {
     expect(await branch('r')).toBe(name)
   })
 
+  test('that is really called HEAD is not taken for none', async () => {
+    repository('r')
+    place.git('r', 'symbolic-ref', 'HEAD', 'refs/heads/HEAD')
+    expect(await branch('r')).toBe('refs/heads/HEAD')
+  })
+
   test('is not invented for a detached HEAD', async () => {
     repository('r')
     const id = commit('r')

@@ -204,7 +204,7 @@ describe('depth and size', () => {
     expect(text).toMatch(/x\n\[… cut: only the first 256 KiB of this file are shown\]\nLAST\n$/)
     expect(text.length).toBeLessThan(263_000)
     expect(place.warnings).toEqual([
-      'big.md is too long: only its first 256 KiB are part of the instructions. Shorten it.',
+      'big.md is too long: only its first 256 KiB of 4.8 MiB are part of the instructions. Shorten it.',
     ])
   })
 

@@ -114,7 +114,7 @@ describe('files that are not as they should be', () => {
     expect(system).not.toContain('\ufffd')
     expect(Buffer.byteLength(system)).toBeLessThan(260 * 1024)
     expect(place.warnings).toEqual([
-      'AGENTS.md is too long: only its first 256 KiB are part of the instructions. Shorten it.',
+      'AGENTS.md is too long: only its first 256 KiB of 4.8 MiB are part of the instructions. Shorten it.',
     ])
   })
 
