@@ -1,10 +1,11 @@
 /** `agent inspect [<id>] [--no-open]` (contract.md, section 10). */
 import { spawn } from 'node:child_process'
+import { unknownSession } from '../run/session.ts'
 import { SIGNAL_CODES, type SignalName } from '../run/signals.ts'
 import { jsonLine } from '../services/output/jsonLines.ts'
 import type { Result } from '../services/ports.ts'
 import { type LookDeps, withOut } from './look.ts'
-import { findSession, unknownSession } from './sessions.ts'
+import { findSession } from './sessions.ts'
 
 export interface InspectArgs {
   /** A session's id or a prefix that only one has; null for the one used last in `cwd`. */

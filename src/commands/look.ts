@@ -2,11 +2,12 @@
 import type { Writable } from 'node:stream'
 import picocolors from 'picocolors'
 import { type Replay, replay } from '../machines/replay.ts'
+import { unknownSession } from '../run/session.ts'
 import { wantsColor } from '../services/output/index.ts'
 import { createSink } from '../services/output/sink.ts'
 import type { LoadedSession, Result, StorePort } from '../services/ports.ts'
 import { printable, printableLine } from '../services/text.ts'
-import { findSession, unknownSession } from './sessions.ts'
+import { findSession } from './sessions.ts'
 
 export interface LookDeps {
   store: StorePort

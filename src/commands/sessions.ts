@@ -2,6 +2,7 @@
 import { realpath } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 import picocolors from 'picocolors'
+import { oneSession, unknownSession } from '../run/session.ts'
 import { wantsColor } from '../services/output/index.ts'
 import { jsonLine } from '../services/output/jsonLines.ts'
 import { createSink, type Sink } from '../services/output/sink.ts'
@@ -96,23 +97,12 @@ function noSessions(cwd: string | null): string {
   return `There are no sessions of ${where}. \`agent sessions --all\` lists those of every directory.`
 }
 
-/** @returns the sentence for an id that no session has */
-export function unknownSession(id: string): string {
-  return `No session has the id ${JSON.stringify(id)}. \`agent sessions --all\` lists the sessions of every directory.`
-}
-
 /** @returns the one session whose id is `prefix` or begins with it; `command` is named where there is no prefix. */
 export async function findSession(store: StorePort, prefix: string, command: string): Promise<Result<string>> {
   if (prefix === '') {
     return { ok: false, message: `\`agent ${command}\` needs the id of a session, or the first part of it.` }
   }
-  const ids = await store.find(prefix)
-  const [only, ...others] = ids.includes(prefix) ? [prefix] : ids
-  if (only === undefined) return { ok: false, message: unknownSession(prefix) }
-  if (others.length === 0) return { ok: true, value: only }
-  const list = [only, ...others].sort().map((id) => `  ${id}`)
-  const message = `${ids.length} sessions have an id that begins with ${JSON.stringify(prefix)}; name one of them:`
-  return { ok: false, message: [message, ...list].join('\n') }
+  return oneSession(store, prefix)
 }
 
 function exportSession(session: LoadedSession, view: View): void {

@@ -55,13 +55,8 @@ export async function findSession(
     }
     case 'resume':
     case 'fork': {
-      const { id } = choice
-      const part = partOf(choice)
-      if (isSessionId(id)) return { ok: true, value: { kind: 'old', session_id: id, part } }
-      const ids = id === '' ? [] : await store.find(id)
-      const [only] = ids
-      if (only === undefined || ids.length > 1) return { ok: false, message: unknownId(id, ids) }
-      return { ok: true, value: { kind: 'old', session_id: only, part } }
+      const id = await oneSession(store, choice.id)
+      return id.ok ? { ok: true, value: { kind: 'old', session_id: id.value, part: partOf(choice) } } : id
     }
   }
 }
@@ -92,10 +87,28 @@ function partOf(choice: Exclude<SessionChoice, { kind: 'new' }>): Part {
   return choice.fork ? { kind: 'copy' } : { kind: 'itself' }
 }
 
-function unknownId(id: string, ids: string[]): string {
-  const named = JSON.stringify(id.length > 80 ? `${id.slice(0, 80)}…` : id)
-  if (ids.length > 1) return `Session ${named} is not one session: ${ids.length} ids begin so. Give more of the id.`
-  return `Unknown session ${named}: agent sessions --all lists the ones there are.`
+/** Ids that are named where several begin as typed. */
+const MOST_NAMED = 5
+
+/** @returns the one session whose id is `typed` or begins with it; whether one has a whole id is seen when it is read */
+export async function oneSession(store: StorePort, typed: string): Promise<Result<string>> {
+  if (isSessionId(typed)) return { ok: true, value: typed }
+  const ids = typed === '' ? [] : await store.find(typed)
+  const [only] = ids
+  if (only === undefined) return { ok: false, message: unknownSession(typed) }
+  if (ids.length === 1) return { ok: true, value: only }
+  const named = [...ids.sort().slice(0, MOST_NAMED), ...(ids.length > MOST_NAMED ? ['…'] : [])].join(', ')
+  const begin = `${ids.length} sessions have an id that begins with ${quoted(typed)}`
+  return { ok: false, message: `${begin}; name one of them: ${named}` }
+}
+
+/** @returns the sentence for an id that no session has */
+export function unknownSession(id: string): string {
+  return `Unknown session ${quoted(id)}: agent sessions --all lists the ones there are.`
+}
+
+function quoted(id: string): string {
+  return JSON.stringify(id.length > 80 ? `${id.slice(0, 80)}…` : id)
 }
 
 /** Takes the session's hold and reads it, or begins a new one. */
@@ -103,7 +116,7 @@ export async function openSession(store: StorePort, found: Found): Promise<Resul
   if (found.kind === 'new') return openNew(store, EMPTY, [], [])
   if (found.part.kind !== 'itself') {
     const source = await store.load(found.session_id)
-    if (source === null) return { ok: false, message: unknownId(found.session_id, []) }
+    if (source === null) return { ok: false, message: unknownSession(found.session_id) }
     return found.part.kind === 'copy' ? openFork(store, source) : openForkAt(store, source, found.part.at)
   }
   const held = await store.hold(found.session_id)
@@ -112,7 +125,7 @@ export async function openSession(store: StorePort, found: Found): Promise<Resul
   const loaded = await store.load(found.session_id)
   if (loaded === null) {
     await held.value.release()
-    return { ok: false, message: unknownId(found.session_id, []) }
+    return { ok: false, message: unknownSession(found.session_id) }
   }
   const { entries, warnings } = loaded
   return {

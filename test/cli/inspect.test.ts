@@ -118,7 +118,7 @@ test('what is no session ends with 2 and one sentence', async () => {
   expect(await said(['ffffffff'])).toEqual({
     code: 2,
     stdout: '',
-    stderr: 'agent: No session has the id "ffffffff". `agent sessions --all` lists the sessions of every directory.',
+    stderr: 'agent: Unknown session "ffffffff": agent sessions --all lists the ones there are.',
   })
   expect(await said([])).toEqual({
     code: 2,

@@ -381,12 +381,10 @@ describe('agent sessions', () => {
       await makeSome()
       const failed = (stderr: string) => ({ code: 2, stdout: '', stderr })
       expect(await sessions({ action, id: '1111111' })).toEqual(
-        failed(`agent: 2 sessions have an id that begins with "1111111"; name one of them:\n  ${FIRST}\n  ${SECOND}\n`),
+        failed(`agent: 2 sessions have an id that begins with "1111111"; name one of them: ${FIRST}, ${SECOND}\n`),
       )
       expect(await sessions({ action, id: 'no\u001bsuch' })).toEqual(
-        failed(
-          'agent: No session has the id "no\\u001bsuch". `agent sessions --all` lists the sessions of every directory.\n',
-        ),
+        failed('agent: Unknown session "no\\u001bsuch": agent sessions --all lists the ones there are.\n'),
       )
       const missing = failed(
         `agent: \`agent sessions ${action}\` needs the id of a session, or the first part of it.\n`,
