@@ -92,7 +92,9 @@ function valueInWords(value: unknown): string {
   if (Array.isArray(value)) return 'an array'
   if (typeof value === 'object') return 'an object'
   const text = JSON.stringify(value)
-  return text.length > SHOWN_LENGTH ? `a ${typeof value} of ${text.length} characters` : `${text}`
+  if (text.length <= SHOWN_LENGTH) return text
+  // The quotes around it are none of its characters: a length is what a bound is about.
+  return `a ${typeof value} of ${String(value).length} characters`
 }
 
 function fieldsOf(tool: string, schema: JsonSchema): string {

@@ -128,6 +128,7 @@ describe('a call', () => {
     [{ text: 5 }, 'text must be a string, not 5.'],
     [{ text: null }, 'text must be a string, not null.'],
     [{ text: ['a'] }, 'text must be a string, not an array.'],
+    [{ text: 'a', times: 'm'.repeat(300) }, 'times must be a number, not a string of 300 characters.'],
     [{ text: 'a', times: 1.5 }, 'times must be a whole number, not 1.5.'],
     [{ text: 'a', times: 'many' }, 'times must be a number, not "many".'],
     [{ text: 'a', times: 0 }, 'times must be at least 1, not 0.'],
