@@ -1,6 +1,6 @@
 /** Asks the person at the terminal whether a call may run: what it would do stands above the choices, in full. */
 import type { Colors } from 'picocolors/types.js'
-import { sessionScope } from '../services/approvalWords.ts'
+import { rulesInShort, sessionScope } from '../services/approvalWords.ts'
 import type { Answer, AskPerson, Question } from '../services/ports.ts'
 import { printable, printableLine } from '../services/text.ts'
 import { changeOf } from './edits.ts'
@@ -28,8 +28,8 @@ export interface AskingOptions {
 /** Keys that were typed for the editor must not answer: the choices wait until the typing has paused so long. */
 const ARMED_AFTER_MS = 700
 
-/** Rows of a change that are shown with the question; what cannot be seen cannot be judged, so there are many. */
-const MOST_ROWS = 200
+/** Rows of what was asked about that stay on the screen after the answer. */
+const KEPT_ROWS = 200
 
 export function createAsking(options: AskingOptions): AskPerson {
   const { colors } = options
@@ -37,21 +37,22 @@ export function createAsking(options: AskingOptions): AskPerson {
     const { renderDiff } = await options.renderers()
     return new Promise<Answer>((resolve, reject) => {
       const stage = options.stage()
-      stage.print(contentOf(question, options, renderDiff))
+      const content = contentOf(question, options, renderDiff)
       const end = (finish: () => void): void => {
         signal.removeEventListener('abort', onAbort)
         close()
+        stage.print((columns) => shortened(content(columns), colors))
         options.onAsking(false)
         finish()
       }
       const onAbort = (): void => end(() => reject(signal.reason))
-      const panel = createQuestionPanel(question, colors, (answer) =>
+      const done = (answer: Answer): void =>
         end(() => {
           if (answer.kind === 'no' && question.call !== undefined) options.wasRefused(question.call.id)
           stage.tell(colors.dim(`  → ${wordsOf(answer, question)}`))
           resolve(answer)
-        }),
-      )
+        })
+      const panel = createQuestionPanel({ question, content, colors, done })
       options.onAsking(true)
       const close = stage.open(armed(panel, stage))
       if (signal.aborted) onAbort()
@@ -76,20 +77,32 @@ function armed(panel: Panel, stage: Stage): Panel {
   }
 }
 
+function shortened(lines: string[], colors: Colors): string[] {
+  const left = lines.length - KEPT_ROWS
+  return left <= 1 ? lines : [...lines.slice(0, KEPT_ROWS), colors.dim(`    … ${left} more rows`)]
+}
+
+/** All of what the call would do: what cannot be seen cannot be judged. */
 function contentOf(question: Question, options: AskingOptions, renderDiff: Renderers['renderDiff']): Block {
   const { colors, cwd, wasShown } = options
   const { tool, subject, reason, call } = question
   const change = call === undefined ? null : changeOf(call, cwd())
   if (change !== null && call !== undefined) wasShown(call.id)
   const head = `${colors.yellow('?')} ${colors.bold(printableLine(tool))} asks`
+  let last: { columns: number; lines: string[] } | null = null
   return (columns) => {
+    if (last?.columns === columns) return last.lines
+    // A row that goes on in the next one can be told from a line that ends: what follows stands further in.
     const text = printable(subject)
       .split('\n')
-      .flatMap((line) => wrap(`    ${line}`, columns, '    '))
+      .flatMap((line) => wrap(`    ${line}`, columns, '      '))
     const diff =
-      change === null ? [] : renderDiff(change, columns - 4, colors, MOST_ROWS).lines.map((line) => `    ${line}`)
+      change === null
+        ? []
+        : renderDiff(change, columns - 4, colors, Number.POSITIVE_INFINITY).lines.map((line) => `    ${line}`)
     const because = wrap(`  ${colors.dim(printableLine(reason))}`, columns, '  ')
-    return ['', ...wrap(head, columns), ...text, ...diff, ...because]
+    last = { columns, lines: ['', ...wrap(head, columns), ...text, ...diff, ...because] }
+    return last.lines
   }
 }
 
@@ -100,7 +113,7 @@ function wordsOf(answer: Answer, question: Question): string {
     case 'session':
       return `allowed for this session: ${sessionScope(question)}`
     case 'always':
-      return `always allowed: ${question.rules.map(printableLine).join(', ')}`
+      return `always allowed: ${rulesInShort(question.rules)}`
     case 'no':
       return answer.why === null ? 'refused' : `refused: ${printableLine(answer.why)}`
   }

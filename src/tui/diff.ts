@@ -2,36 +2,44 @@
 import { structuredPatch } from 'diff'
 import type { Colors } from 'picocolors/types.js'
 import { printable } from '../services/text.ts'
+import { CONTEXT } from './edits.ts'
 import { wrap } from './wrap.ts'
 
 export interface Change {
   before: string
   after: string
+  /** The line of the file that both begin with, from 1; absent for whole files. */
+  line?: number
 }
 
 /** Rows of a difference that are shown; more are folded. */
 export const FOLDED_ROWS = 40
-/** Beyond this many characters no difference is worked out. */
+/** Beyond this many characters no difference is worked out, nor where it takes longer than this, in milliseconds. */
 const LONGEST = 400_000
-const CONTEXT = 3
+const PATIENCE_MS = 500
+/** Characters of a line that are shown where rows are folded too. */
+const LONGEST_LINE = 2_000
 
-/** @returns the lines of the difference with line numbers, and how many were added and removed */
+/**
+ * @param most rows that are shown, and with all of them, lines in full
+ * @returns the lines of the difference with line numbers, and how many were added and removed
+ */
 export function renderDiff(
-  { before, after }: Change,
+  { before, after, line: first = 1 }: Change,
   columns: number,
   colors: Colors,
   most = FOLDED_ROWS,
 ): { lines: string[]; added: number; removed: number } {
-  if (before.length + after.length > LONGEST)
-    return { lines: [colors.dim('(too long to be compared)')], added: 0, removed: 0 }
-  const { hunks } = structuredPatch('', '', before, after, '', '', { context: CONTEXT, timeout: 500 }) ?? { hunks: [] }
-  const lines: string[] = []
+  const patch = compared(before, after)
+  const hunks = patch ?? compared('', after, Number.POSITIVE_INFINITY) ?? []
+  const lines: string[] = patch === null ? [colors.dim('(too long to be compared; what the file would hold:)')] : []
+  const longest = Number.isFinite(most) ? LONGEST_LINE : Number.POSITIVE_INFINITY
   let [added, removed] = [0, 0]
   const last = hunks.at(-1)
-  const digits = String((last?.newStart ?? 1) + (last?.newLines ?? 1)).length
+  const digits = String(first + (last?.newStart ?? 1) + (last?.newLines ?? 1)).length
   hunks.forEach((hunk, n) => {
     if (n > 0) lines.push(colors.dim(`${' '.repeat(digits)} ⋮`))
-    let [old, now] = [hunk.oldStart, hunk.newStart]
+    let [old, now] = [first - 1 + hunk.oldStart, first - 1 + hunk.newStart]
     for (const line of hunk.lines) {
       const mark = line[0]
       if (mark === '\\') continue
@@ -39,7 +47,7 @@ export function renderDiff(
       if (mark === ' ') old++
       if (mark === '+') added++
       if (mark === '-') removed++
-      const text = `${mark === '-' ? '-' : mark === '+' ? '+' : ' '} ${printable(line.slice(1)).slice(0, 2_000)}`
+      const text = `${mark === '-' ? '-' : mark === '+' ? '+' : ' '} ${cut(printable(line.slice(1)), longest)}`
       const paint = mark === '-' ? colors.red : mark === '+' ? colors.green : colors.dim
       const rows = wrap(text, columns - digits - 1, '  ')
       rows.forEach((row, i) => {
@@ -51,4 +59,17 @@ export function renderDiff(
   const over = lines.length - most
   const shown = over > 1 ? [...lines.slice(0, most), colors.dim(`… ${over} more rows`)] : lines
   return { lines: shown, added, removed }
+}
+
+type Hunks = ReturnType<typeof structuredPatch>['hunks']
+
+/** @returns null where it would take too long */
+function compared(before: string, after: string, longest = LONGEST): Hunks | null {
+  if (before.length + after.length > longest) return null
+  const patch = structuredPatch('', '', before, after, '', '', { context: CONTEXT, timeout: PATIENCE_MS })
+  return patch?.hunks ?? null
+}
+
+function cut(line: string, longest: number): string {
+  return line.length <= longest ? line : `${line.slice(0, longest)} … (${line.length - longest} more characters)`
 }

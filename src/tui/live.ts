@@ -16,6 +16,9 @@ export interface LiveOptions {
   hint: () => string
 }
 
+/** The last of what waits is seen. */
+const QUEUED_ROWS = 3
+
 export interface Live {
   /** Draws at once: after a key. */
   now(): void
@@ -44,15 +47,18 @@ export function createLive(options: LiveOptions): Live {
   }
   const frame = (isProgress: boolean): Frame => {
     const [columns, rows] = [screen.columns(), screen.rows()]
-    const { lines, cursor } = options.panel().view(columns, rows)
-    const queued = options.queue().map((text) => colors.dim(clip(`queued: ${printableLine(text)}`, columns - 1)))
+    const queued = options
+      .queue()
+      .slice(-QUEUED_ROWS)
+      .map((text) => colors.dim(clip(`queued: ${printableLine(text)}`, columns - 1)))
+    const { lines, cursor } = options.panel().view(columns, rows - queued.length)
     const hint = options.hint()
     const below = [options.status(columns - 1), ...(hint === '' ? [] : [colors.dim(clip(hint, columns - 1))])]
     // A key does not wait for the answer to be laid out.
     const all = isProgress || timer === null ? tailLines(columns) : tail.lines
     const room = Math.max(0, rows - lines.length - queued.length - below.length - 2)
     const shown = room === 0 ? [] : all.slice(-room)
-    const above = [...shown, ...queued.slice(-3)]
+    const above = [...shown, ...queued]
     return {
       lines: [...above, ...lines, ...below],
       cursor: { row: above.length + cursor.row, column: cursor.column },

@@ -3,7 +3,7 @@
  * choices are numbers.
  */
 import picocolors from 'picocolors'
-import { sessionScope } from '../services/approvalWords.ts'
+import { rulesInShort, sessionScope } from '../services/approvalWords.ts'
 import type { Answer, AskPerson } from '../services/ports.ts'
 import { printable, printableLine } from '../services/text.ts'
 import { createCommands } from './commands.ts'
@@ -135,8 +135,11 @@ function askIn(lines: Lines, write: (text: string) => void, columns: () => numbe
   return async ({ tool, call, subject, reason, rules }, signal) => {
     const { renderDiff } = await import('./diff.ts')
     const change = call === undefined ? null : changeOf(call, cwd())
-    const diff = change === null ? [] : renderDiff(change, columns() - 4, picocolors.createColors(false), 200).lines
-    const always = rules.map(printableLine).join(', ')
+    const diff =
+      change === null
+        ? []
+        : renderDiff(change, columns() - 4, picocolors.createColors(false), Number.POSITIVE_INFINITY).lines
+    const always = rules.length === 0 ? '' : rulesInShort(rules)
     const choices = [
       '1  once',
       `2  for this session: ${sessionScope({ tool, rules })}`,
