@@ -4,7 +4,7 @@
  * xstate's own `transition` makes an actor for each step, and costs five times what it takes to read a record; so
  * the machine's transitions, guards and assignments are compiled once into a table and walked here. Whatever of
  * xstate the table does not know is refused when it is compiled, and the path tests hold every step of it to the
- * real actor's, whole context and all. Pure.
+ * real actor's, whole context and all (docs/decisions/0014-stepper.md). Pure.
  */
 import type { AnyStateMachine, AnyTransitionDefinition } from 'xstate'
 import { agentMachine } from './agent.ts'

@@ -1,6 +1,6 @@
 /**
  * The parser: tree-sitter with its bash grammar as WebAssembly. Loaded when the first rule needs it: two files beside
- * the bundle, some 20 ms (docs/decisions/0010-permissions.md).
+ * the bundle, some 85 ms of processor time (docs/decisions/0010-permissions.md).
  */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -30,7 +30,7 @@ export function loadGrammar(): Promise<WithTree> {
 }
 
 async function load(): Promise<WithTree> {
-  // V8 would go on to optimise the grammar's one huge function, and the process stands still for half a second.
+  // V8 would go on to optimise the grammar's one huge function: half a second and more in which the process cannot end.
   setFlagsFromString('--liftoff-only')
   const { Language, Parser } = await import('web-tree-sitter')
   await Parser.init({ wasmBinary: await wasm('web-tree-sitter', 'web-tree-sitter.wasm') })
