@@ -1,7 +1,7 @@
 /** `agent config [--json]`: each setting as it is in effect here, and where it comes from (contract.md, section 1). */
 import { DEFAULT_BASE_URL } from '../services/model/key.ts'
 import { budgetOf, DEFAULT_MODEL, maxOutputOf } from '../services/model/prices.ts'
-import { createSink } from '../services/output/sink.ts'
+import { jsonLine } from '../services/output/jsonLines.ts'
 import {
   isTrusted,
   type LoadedSettings,
@@ -12,6 +12,7 @@ import {
 } from '../services/settings/index.ts'
 import { withoutPassword } from '../services/store/adapter.ts'
 import { printable, printableLine } from '../services/text.ts'
+import { ownStreams, withOut } from './look.ts'
 
 export interface ConfigArgs {
   json: boolean
@@ -39,18 +40,20 @@ export interface EffectiveSetting {
  * Prints the settings; warnings go to stderr.
  * @returns the exit code: 0, or 2 where a settings file is broken
  */
-export async function configCommand({ json, settings }: ConfigArgs, { home, cwd }: ConfigPlace): Promise<number> {
-  const stdout = createSink(process.stdout, () => {})
-  const stderr = createSink(process.stderr, () => {})
-  const trusted = isTrusted(home, cwd)
-  const loaded = await loadSettings({ home, cwd, settingsFile: settings, env: process.env, trusted })
-  if (loaded.ok) {
-    for (const warning of loaded.value.warnings) stderr.write(`warning: ${printableLine(warning)}\n`)
+export function configCommand({ json, settings }: ConfigArgs, { home, cwd }: ConfigPlace): Promise<number> {
+  return withOut(ownStreams(), async (out) => {
+    const trusted = isTrusted(home, cwd)
+    const loaded = await loadSettings({ home, cwd, settingsFile: settings, env: process.env, trusted })
+    if (!loaded.ok) {
+      out.fail(printableLine(loaded.message))
+      return 2
+    }
+    for (const warning of loaded.value.warnings) out.tell(`warning: ${printableLine(warning)}`)
     const list = effectiveSettings(loaded.value)
-    stdout.write(json ? `${JSON.stringify(list)}\n` : table(list))
-  } else stderr.write(`agent: ${printableLine(loaded.message)}\n`)
-  await Promise.all([stdout.flush(), stderr.flush()])
-  return loaded.ok ? 0 : 2
+    if (json) out.print(jsonLine(list))
+    else for (const line of table(list)) out.print(line)
+    return 0
+  })
 }
 
 /** @returns every setting in a fixed order, those that do nothing only where they are set; null where nothing is set and the default depends on the run. */
@@ -84,7 +87,7 @@ function sourceOf(sources: Sources, key: string): string {
   return sources[key]?.join(', ') ?? 'default'
 }
 
-function table(list: EffectiveSetting[]): string {
+function table(list: EffectiveSetting[]): string[] {
   const shown = list.map(({ key, value, source, note }) => [
     key,
     JSON.stringify(value),
@@ -94,6 +97,5 @@ function table(list: EffectiveSetting[]): string {
   const [keys, values] = [width(0), width(1)]
   return shown
     .map(([key = '', value = '', source = '']) => `${key.padEnd(keys)}  ${value.padEnd(values)}  ${source}`)
-    .map((line) => `${printable(line)}\n`)
-    .join('')
+    .map(printable)
 }

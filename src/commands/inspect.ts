@@ -54,10 +54,11 @@ async function latest({ store }: LookDeps, cwd: string): Promise<Result<string>>
   return { ok: false, message }
 }
 
-/** @returns the exit code of the first signal */
+/** @returns the exit code of the first signal; 0 where the conversation that started it has ended, in whatever way */
 function stopSignal(): Promise<number> {
   return new Promise((resolve) => {
     for (const name of Object.keys(SIGNAL_CODES) as SignalName[]) process.once(name, () => resolve(SIGNAL_CODES[name]))
+    process.once('disconnect', () => resolve(0))
   })
 }
 

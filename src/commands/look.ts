@@ -22,6 +22,13 @@ export interface LookDeps {
   columns?: number
 }
 
+/** @returns where a command of this process writes */
+export function ownStreams(): Omit<LookDeps, 'store'> {
+  const { stdout, stderr, env } = process
+  const columns = stdout.columns && { columns: stdout.columns }
+  return { stdout, stderr, env, stdoutIsTty: stdout.isTTY === true, stderrIsTty: stderr.isTTY === true, ...columns }
+}
+
 /** Where a command writes: results to stdout, sentences to stderr. */
 export interface Out {
   print(line: string): void

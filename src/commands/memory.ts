@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { createMemory } from '../services/memory/index.ts'
 import { foldedName, slugOf } from '../services/memory/slug.ts'
 import type { Memory } from '../services/memoryPorts.ts'
-import { createSink, type Sink } from '../services/output/sink.ts'
+import { jsonLine } from '../services/output/jsonLines.ts'
 import type { Result } from '../services/ports.ts'
 import { loadSettings, type Settings } from '../services/settings/index.ts'
 import { isTrusted } from '../services/settings/trust.ts'
 import { padTo, printable, printableLine } from '../services/text.ts'
+import { type Out, ownStreams, withOut } from './look.ts'
 
 export interface MemoryArgs {
   json: boolean
@@ -30,34 +31,28 @@ type Action = { kind: 'list' } | { kind: 'show' | 'rm'; name: string } | { kind:
 interface Shell extends MemoryPlace {
   json: boolean
   settings: Settings
-  stdout: Sink
-  stderr: Sink
+  out: Out
 }
 
 /**
  * Runs the command; warnings and errors go to stderr.
  * @returns the exit code: 0; 1 where a consolidation failed; 2 where nothing was started
  */
-export async function memoryCommand(args: MemoryArgs, { home, cwd }: MemoryPlace): Promise<number> {
-  const stdout = createSink(process.stdout, () => {})
-  const stderr = createSink(process.stderr, () => {})
-  const refuse = (message: string): number => {
-    stderr.write(`agent: ${printable(message)}\n`)
-    return 2
-  }
-  const run = async (): Promise<number> => {
+export function memoryCommand(args: MemoryArgs, { home, cwd }: MemoryPlace): Promise<number> {
+  return withOut(ownStreams(), async (out) => {
+    const refuse = (message: string): number => {
+      out.fail(message)
+      return 2
+    }
     const action = actionOf(args.input)
     if (!action.ok) return refuse(action.message)
     const trusted = isTrusted(home, cwd)
     const loaded = await loadSettings({ home, cwd, settingsFile: args.settings, env: process.env, trusted })
     if (!loaded.ok) return refuse(loaded.message)
     const { settings } = loaded.value
-    if (settings.memory.enabled === false) stderr.write('note: memory is off here (memory.enabled is false).\n')
-    return perform(action.value, { home, cwd, json: args.json, settings, stdout, stderr }, refuse)
-  }
-  const code = await run()
-  await Promise.all([stdout.flush(), stderr.flush()])
-  return code
+    if (settings.memory.enabled === false) out.tell('note: memory is off here (memory.enabled is false).')
+    return perform(action.value, { home, cwd, json: args.json, settings, out }, refuse)
+  })
 }
 
 function actionOf(input: string[]): Result<Action> {
@@ -84,24 +79,24 @@ function actionOf(input: string[]): Result<Action> {
 }
 
 async function perform(action: Action, shell: Shell, refuse: (message: string) => number): Promise<number> {
-  const { cwd, json, settings, stdout, stderr } = shell
-  const warn = (message: string): void => stderr.write(`warning: ${printable(message)}\n`)
+  const { cwd, json, settings, out } = shell
+  const warn = (message: string): void => out.tell(`warning: ${message}`)
   const notes = createMemory({ cwd, enabled: settings.memory.enabled, warn })
   notes.isOn()
   const all = await notes.list()
   switch (action.kind) {
     case 'list': {
       const listed = all.map(({ file, name, type, description }) => ({ file, name, type, description }))
-      if (json) stdout.write(`${JSON.stringify(listed)}\n`)
-      else stdout.write(all.length === 0 ? none(cwd, settings) : table(all))
+      if (json) out.print(jsonLine(listed))
+      else for (const line of all.length === 0 ? [none(cwd, settings)] : table(all)) out.print(line)
       return 0
     }
     case 'show': {
       const found = findMemory(all, action.name)
       if (!found.ok) return refuse(found.message)
       const { file, name, type, description, body } = found.value
-      if (json) stdout.write(`${JSON.stringify({ file, name, type, description, body })}\n`)
-      else stdout.write(printable(readFileSync(join(cwd, '.memory', file), 'utf8')))
+      if (json) out.print(jsonLine({ file, name, type, description, body }))
+      else out.print(printable(readFileSync(join(cwd, '.memory', file), 'utf8')).replace(/\n$/, ''))
       return 0
     }
     case 'rm': {
@@ -109,11 +104,8 @@ async function perform(action: Action, shell: Shell, refuse: (message: string) =
       if (!found.ok) return refuse(found.message)
       const removed = await notes.remove(found.value.file)
       if (!removed.ok) return refuse(`Nothing was removed: ${removed.message}.`)
-      stdout.write(
-        json
-          ? `${JSON.stringify({ removed: [found.value.file] })}\n`
-          : `removed .memory/${printableLine(found.value.file)}\n`,
-      )
+      const { file } = found.value
+      out.print(json ? jsonLine({ removed: [file] }) : `removed .memory/${printableLine(file)}`)
       return 0
     }
     case 'consolidate': {
@@ -126,19 +118,18 @@ async function perform(action: Action, shell: Shell, refuse: (message: string) =
 
 function none(cwd: string, { memory }: Settings): string {
   const isOn = memory.enabled ?? existsSync(join(cwd, '.memory'))
-  if (isOn)
-    return 'No memories here. The agent keeps them in .memory/ at the end of a turn, or when asked to remember.\n'
-  return 'No memories here. They are kept in .memory/ once that folder is there or memory.enabled is true.\n'
+  if (isOn) return 'No memories here. The agent keeps them in .memory/ at the end of a turn, or when asked to remember.'
+  return 'No memories here. They are kept in .memory/ once that folder is there or memory.enabled is true.'
 }
+
 const WIDEST_NAME = 40
 
-function table(all: readonly Memory[]): string {
+function table(all: readonly Memory[]): string[] {
   const width = Math.min(WIDEST_NAME, Math.max(...all.map(({ file }) => file.length)))
-  const lines = all.map(
+  return all.map(
     ({ file, type, description }) =>
-      `${padTo(printableLine(file), width)}  ${type.padEnd('reference'.length)}  ${printableLine(description)}\n`,
+      `${padTo(printableLine(file), width)}  ${type.padEnd('reference'.length)}  ${printableLine(description)}`,
   )
-  return lines.join('')
 }
 
 /** By file, with or without its ending, by name, or by the beginning of a file's name that only one has. */

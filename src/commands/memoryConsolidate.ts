@@ -5,18 +5,17 @@ import { openMemory } from '../run/memory.ts'
 import { openServer } from '../run/model.ts'
 import type { Memory, MemoryPort } from '../services/memoryPorts.ts'
 import { DEFAULT_MODEL, maxOutputOf } from '../services/model/prices.ts'
-import type { Sink } from '../services/output/sink.ts'
+import { jsonLine } from '../services/output/jsonLines.ts'
 import { consolidateAll } from '../services/provide/remember.ts'
 import type { Settings } from '../services/settings/index.ts'
-import { printable } from '../services/text.ts'
+import type { Out } from './look.ts'
 
 /** What the command works in. */
 export interface ConsolidateShell {
   cwd: string
   json: boolean
   settings: Settings
-  stdout: Sink
-  stderr: Sink
+  out: Out
 }
 
 /**
@@ -27,14 +26,14 @@ export interface ConsolidateShell {
 export async function consolidateCommand(
   notes: MemoryPort,
   all: readonly Memory[],
-  { cwd, json, settings, stdout, stderr }: ConsolidateShell,
+  { cwd, json, settings, out }: ConsolidateShell,
   refuse: (message: string) => number,
 ): Promise<number> {
   const print = (after: number, problem: string | null): void => {
     const outcome = { before: all.length, after, changed: problem === null, ...(problem !== null && { problem }) }
-    if (json) stdout.write(`${JSON.stringify(outcome)}\n`)
-    else if (problem === null) stdout.write(`${count(all.length, 'memory', 'memories')} became ${after}\n`)
-    if (problem !== null) stderr.write(`agent: ${printable(problem)} The memories are as they were.\n`)
+    if (json) out.print(jsonLine(outcome))
+    else if (problem === null) out.print(`${count(all.length, 'memory', 'memories')} became ${after}`)
+    if (problem !== null) out.fail(`${problem} The memories are as they were.`)
   }
   if (all.length < 2) {
     print(all.length, 'There is nothing to merge.')

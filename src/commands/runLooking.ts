@@ -4,7 +4,7 @@ import { storeFor, storeOf } from '../run/settings.ts'
 import type { Result } from '../services/ports.ts'
 import { DEFAULT_SETTINGS } from '../services/settings/index.ts'
 import { printable } from '../services/text.ts'
-import type { LookDeps } from './look.ts'
+import { type LookDeps, ownStreams } from './look.ts'
 
 type Command = Extract<Asked, { kind: 'command' }>
 
@@ -15,7 +15,7 @@ export async function runLooking(command: Command, cwd: string): Promise<number>
     process.stderr.write(`agent: ${printable(id.message)}\n`)
     return 2
   }
-  const { stdout, stderr, env } = process
+  const { stderr } = process
   const warn = (message: string): void => void stderr.write(`agent: ${printable(message)}\n`)
   // The chart alone is of no directory: broken settings must not keep it from being drawn.
   const isOfSession = command.name !== 'graph' || command.flags.session !== null
@@ -25,22 +25,8 @@ export async function runLooking(command: Command, cwd: string): Promise<number>
     return 2
   }
   const store = opened.value
-  const columns = stdout.columns && { columns: stdout.columns }
   try {
-    return await run(
-      command,
-      id.value,
-      {
-        store,
-        stdout,
-        stderr,
-        env,
-        stdoutIsTty: stdout.isTTY === true,
-        stderrIsTty: stderr.isTTY === true,
-        ...columns,
-      },
-      cwd,
-    )
+    return await run(command, id.value, { store, ...ownStreams() }, cwd)
   } finally {
     await store.close()
   }
@@ -87,10 +73,18 @@ async function run({ name, common, flags }: Command, id: string, deps: LookDeps,
   }
 }
 
+function takenBy(name: string): string {
+  if (name === 'graph') return 'agent graph takes a session as --session <id>'
+  return name === 'fork'
+    ? 'agent fork takes one session; a prompt goes with -p "<prompt>"'
+    : `agent ${name} takes one session`
+}
+
 /** @returns the session that is named, '' where none is */
 function idOf({ name, input: [id = '', extra] }: Command): Result<string> {
   const unexpected = name === 'graph' && id !== '' ? id : extra
-  if (unexpected !== undefined) return { ok: false, message: `Unexpected argument ${JSON.stringify(unexpected)}.` }
+  if (unexpected !== undefined)
+    return { ok: false, message: `Unexpected argument ${JSON.stringify(unexpected)}: ${takenBy(name)}.` }
   if (id === '' && name !== 'graph' && name !== 'inspect')
     return { ok: false, message: `agent ${name} needs a session id; agent sessions --all lists them.` }
   return { ok: true, value: id }

@@ -2,6 +2,7 @@
 import type { Asked } from '../cli/args.ts'
 import { storeFor } from '../run/settings.ts'
 import { printable } from '../services/text.ts'
+import { ownStreams } from './look.ts'
 import { type SessionsArgs, sessionsCommand } from './sessions.ts'
 
 type Command = Extract<Asked, { kind: 'command' }>
@@ -13,7 +14,7 @@ export async function runSessions({ input, common, flags }: Command, cwd: string
     process.stderr.write(`agent: ${printable(args)}\n`)
     return 2
   }
-  const { stdout, stderr, env } = process
+  const { stderr } = process
   const opened = await storeFor(cwd, common, (message) => stderr.write(`agent: ${printable(message)}\n`))
   if (!opened.ok) {
     stderr.write(`agent: ${printable(opened.message)}\n`)
@@ -24,11 +25,7 @@ export async function runSessions({ input, common, flags }: Command, cwd: string
     return await sessionsCommand(args, {
       store,
       cwd,
-      stdout,
-      stderr,
-      env,
-      stdoutIsTty: stdout.isTTY === true,
-      ...(stdout.columns && { columns: stdout.columns }),
+      ...ownStreams(),
     })
   } finally {
     await store.close()
@@ -39,10 +36,15 @@ function sessionsArgs(input: string[], json: boolean, all: boolean): SessionsArg
   const [action = 'list', id, extra] = input
   if (all && action !== 'list')
     return `--all belongs to the list, agent sessions --all, not to agent sessions ${action}.`
-  if (action === 'list') return id === undefined ? { action, all, json } : `Unexpected argument ${JSON.stringify(id)}.`
+  if (action === 'list')
+    return id === undefined
+      ? { action, all, json }
+      : `Unexpected argument ${JSON.stringify(id)}. One session: agent sessions show <id>.`
   if (action !== 'show' && action !== 'export' && action !== 'rm') {
-    return `agent sessions knows list, show, export and rm, not ${JSON.stringify(action)}.`
+    return `agent sessions knows list, show <id>, export <id> and rm <id>, not ${JSON.stringify(action)}.`
   }
   if (id === undefined) return `agent sessions ${action} needs a session id; agent sessions --all lists them.`
-  return extra === undefined ? { action, id, all, json } : `Unexpected argument ${JSON.stringify(extra)}.`
+  return extra === undefined
+    ? { action, id, all, json }
+    : `Unexpected argument ${JSON.stringify(extra)}: agent sessions ${action} takes one session.`
 }

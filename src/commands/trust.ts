@@ -1,10 +1,11 @@
 /** `agent trust [dir]`, `--list`, `--remove [dir]`: directories whose settings count like the user's own. */
 import { realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { createSink } from '../services/output/sink.ts'
+import { jsonLine } from '../services/output/jsonLines.ts'
 import type { Result } from '../services/ports.ts'
 import { changeTrust, readTrusted } from '../services/settings/trust.ts'
 import { printableLine } from '../services/text.ts'
+import { ownStreams, withOut } from './look.ts'
 
 export interface TrustArgs {
   json: boolean
@@ -24,14 +25,16 @@ export interface TrustPlace {
 type Done = { trusted: string[] } | { trusted: string; changed: boolean } | { removed: string }
 
 /** @returns the exit code: 0, or 2 with a sentence on stderr where nothing was done */
-export async function trustCommand(args: TrustArgs, place: TrustPlace): Promise<number> {
-  const stdout = createSink(process.stdout, () => {})
-  const stderr = createSink(process.stderr, () => {})
-  const done = perform(args, place)
-  if (done.ok) stdout.write(args.json ? `${JSON.stringify(done.value)}\n` : inWords(done.value))
-  else stderr.write(`agent: ${printableLine(done.message)}\n`)
-  await Promise.all([stdout.flush(), stderr.flush()])
-  return done.ok ? 0 : 2
+export function trustCommand(args: TrustArgs, place: TrustPlace): Promise<number> {
+  return withOut(ownStreams(), (out) => {
+    const done = perform(args, place)
+    if (!done.ok) {
+      out.fail(printableLine(done.message))
+      return 2
+    }
+    for (const line of args.json ? [jsonLine(done.value)] : inWords(done.value)) out.print(line)
+    return 0
+  })
 }
 
 function perform({ input, list, remove }: TrustArgs, { home, cwd }: TrustPlace): Result<Done> {
@@ -89,12 +92,14 @@ function isAbove(directory: string, path: string): boolean {
   }
 }
 
-function inWords(done: Done): string {
-  if ('removed' in done) return `${printableLine(done.removed)} is no longer trusted.\n`
+function inWords(done: Done): string[] {
+  if ('removed' in done) return [`${printableLine(done.removed)} is no longer trusted.`]
   if ('changed' in done) {
     const now = done.changed ? 'is trusted now' : 'was trusted already'
-    return `${printableLine(done.trusted)} ${now}: what its settings allow, run and set counts, in its sub-directories too.\n`
+    return [
+      `${printableLine(done.trusted)} ${now}: what its settings allow, run and set counts, in its sub-directories too.`,
+    ]
   }
-  if (done.trusted.length === 0) return 'No directory is trusted. agent trust [dir] adds one.\n'
-  return done.trusted.map((directory) => `${printableLine(directory)}\n`).join('')
+  if (done.trusted.length === 0) return ['No directory is trusted. agent trust [dir] adds one.']
+  return done.trusted.map(printableLine)
 }

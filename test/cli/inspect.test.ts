@@ -125,7 +125,9 @@ test('what is no session ends with 2 and one sentence', async () => {
     stdout: '',
     stderr: `agent: There is no session of ${home} to look at; agent sessions --all lists those of every directory.`,
   })
-  expect((await run(['inspect', 'a', 'b'])).stderr).toBe('agent: Unexpected argument "b".\n')
+  expect((await run(['inspect', 'a', 'b'])).stderr).toBe(
+    'agent: Unexpected argument "b": agent inspect takes one session.\n',
+  )
   expect(dir).not.toBe(home)
 })
 

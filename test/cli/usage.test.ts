@@ -203,7 +203,9 @@ describe('help and version', () => {
       expect(help.stdout).toContain(flag)
     }
     expect(Math.max(...help.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100)
+    for (const words of [['help'], ['help', 'sessions']]) expect(await bare(words)).toEqual(help)
     const version = await bare(['--version'])
+    expect(await bare(['version'])).toEqual(version)
     expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
     const { readdirSync } = await import('node:fs')
     expect(readdirSync(home)).toEqual([])
