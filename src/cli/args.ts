@@ -75,14 +75,15 @@ export function parseArgs(argv: string[]): Asked {
     flags: MEOW_FLAGS,
   })
   const said = flags as Partial<Record<string, string | boolean>>
-  if (said.help === true || isHelp(input, split)) return { kind: 'help' }
-  if (said.version === true) return { kind: 'version' }
+  if (said.help === true || isWord('help', input, split)) return { kind: 'help' }
+  if (said.version === true || isWord('version', input, split)) return { kind: 'version' }
   return assemble(input.map(String), said, split)
 }
 
-/** `agent help`, as many other programs have it. */
-function isHelp(input: string[], { print }: Split): boolean {
-  return print.kind === 'absent' && input.length === 1 && input[0] === 'help'
+/** `agent help`, `agent help sessions`, `agent version`, as many other programs have it. */
+function isWord(word: 'help' | 'version', [first, ...others]: string[], { print }: Split): boolean {
+  const isWhole = word === 'help' ? others.every(isCommand) : others.length === 0
+  return print.kind === 'absent' && first === word && isWhole
 }
 
 const MEOW_FLAGS = Object.fromEntries(
@@ -123,7 +124,10 @@ function assemble(input: string[], said: Said, { print }: Split): Asked {
 }
 
 function assembleCommand(name: string, input: string[], said: Said, common: CommonArgs): Asked {
-  if (!isCommand(name)) return usage(`Unknown command ${quote(name)}. To run it as a prompt: agent -p ${quote(name)}.`)
+  if (!isCommand(name))
+    return usage(
+      `Unknown command ${quote(name)}. agent --help lists them; to run it as a prompt: agent -p ${quote(name)}.`,
+    )
   const misplaced = misplacedFlag(said, name)
   if (misplaced !== null) return usage(misplaced)
   const flags: CommandFlags = {
