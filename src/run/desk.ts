@@ -20,10 +20,7 @@ const MOST_PRINTED = 4 * 1024 * 1024
 /** @returns the desk of one process; `args` hold for every session that is opened at it */
 export function createDesk(common: CommonArgs, args: RunArgs, stopping: Stopping): Desk {
   const home = agentHome(process.env)
-  const servers: ChildProcess[] = []
-  process.on('exit', () => {
-    for (const server of servers) server.kill()
-  })
+  const servers = createServers()
   return {
     first: args.session,
     isStepping: args.step,
@@ -36,11 +33,7 @@ export function createDesk(common: CommonArgs, args: RunArgs, stopping: Stopping
         execFile(process.execPath, [program(), ...words], options, (_, out, err) => resolve(`${out}${err}`)),
       )
     },
-    server: (words, cwd) => {
-      const child = spawn(process.execPath, [program(), ...words], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
-      servers.push(child)
-      return firstLine(child)
-    },
+    server: servers.start,
     files: (cwd) => listFiles(cwd, process.env),
     trust: (cwd) => ({ isTrusted: isTrusted(home, cwd), add: () => changeTrust(home, 'add', cwd) }),
     whenStopped: (listener) => stopping.whenAsked(listener),
@@ -52,6 +45,24 @@ export function createDesk(common: CommonArgs, args: RunArgs, stopping: Stopping
 /** The command line that this process was started with. */
 function program(): string {
   return process.argv[1] ?? ''
+}
+
+/** Servers that end with this process: it holds a channel to each, and when that closes, by whatever end, so do they. */
+function createServers(): { start: Desk['server'] } {
+  const running = new Map<string, Promise<string>>()
+  return {
+    start(words, cwd) {
+      const name = JSON.stringify([words, cwd])
+      const known = running.get(name)
+      if (known !== undefined) return known
+      const child = spawn(process.execPath, [program(), ...words], { cwd, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+      child.on('exit', () => running.delete(name))
+      process.on('exit', () => child.kill())
+      const line = firstLine(child)
+      running.set(name, line)
+      return line
+    },
+  }
 }
 
 function firstLine(child: ChildProcess): Promise<string> {

@@ -65,7 +65,7 @@ export interface Desk {
   open(choice: SessionChoice, model: string | null, eyes: Eyes): Promise<Result<OpenSession>>
   /** Runs a command of the command line, such as `trace`, as a process of its own. @returns what it printed */
   command(args: string[], cwd: string): Promise<string>
-  /** Starts one that goes on until the conversation ends. @returns its first line */
+  /** Starts one that goes on until the conversation ends; the same once only. @returns its first line */
   server(args: string[], cwd: string): Promise<string>
   /** Fills in files that match what is typed after an `@`. */
   files(cwd: string): Promise<string[]>

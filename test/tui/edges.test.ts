@@ -1,4 +1,5 @@
 /** What goes wrong at a terminal: kills, closed windows, Ctrl-Z, hostile text, terminals that can do little. */
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -312,3 +313,35 @@ test('words typed while the session is still opening are sent when it is open', 
   await screen.press('Enter')
   await screen.until(/> Early words\.[\s\S]*Heard\.[\s\S]*ready/)
 })
+
+test.each([
+  ['left', (screen: Screen) => screen.press('C-d')],
+  ['killed with -9', async (screen: Screen) => void process.kill(await screen.pid(), 'SIGKILL')],
+  ['ended by a signal', async (screen: Screen) => void process.kill(await screen.pid(), 'SIGTERM')],
+  ['closed with its window', (screen: Screen) => screen.close()],
+])('the inspector that was started here ends when the conversation is %s', async (_, end) => {
+  const model = await startFakeModel({ replies: [reply('Hello.')] })
+  const screen = await openScreen({ url: model.url, home: temporaryDirectory(), columns: 120, rows: 24 })
+  await screen.until('ready')
+  await screen.type('Hi.')
+  await screen.press('Enter')
+  await screen.until(/Hello\.[\s\S]*ready/)
+  await screen.type('/inspect')
+  await screen.press('Enter')
+  const [address = ''] = /http:\/\/127\S+/.exec(await screen.until(/http:[\s\S]*ready/)) ?? []
+  await screen.type('/inspect')
+  await screen.press('Enter')
+  // Asked for again, it is the same one.
+  expect((await screen.until(/http:[\s\S]*http:[\s\S]*ready/)).split(address)).toHaveLength(3)
+  expect((await fetch(address)).status).toBe(200)
+  // The other child is the shell that gives the terminal back.
+  const pids = (await childrenOf(await screen.pid())).filter((pid) => !commandOf(pid).startsWith('/bin/sh'))
+  expect(pids).toHaveLength(1)
+  await end(screen)
+  for (const pid of pids) await gone(pid)
+  await expect(fetch(address)).rejects.toThrow()
+})
+
+function commandOf(pid: number): string {
+  return spawnSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).stdout
+}
