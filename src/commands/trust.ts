@@ -3,7 +3,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { jsonLine } from '../services/output/jsonLines.ts'
 import type { Result } from '../services/ports.ts'
-import { changeTrust, readTrusted } from '../services/settings/trust.ts'
+import { changeTrust, listTrusted, readTrusted } from '../services/settings/trust.ts'
 import { printableLine } from '../services/text.ts'
 import { ownStreams, withOut } from './look.ts'
 
@@ -42,7 +42,10 @@ function perform({ input, list, remove }: TrustArgs, { home, cwd }: TrustPlace):
   if (extra !== undefined)
     return refused(`Unexpected argument ${JSON.stringify(extra)}; agent trust takes one directory.`)
   if (list && (remove || given !== undefined)) return refused('--list takes no directory and goes without --remove.')
-  if (list) return { ok: true, value: { trusted: readTrusted(home).toSorted() } }
+  if (list) {
+    const trusted = listTrusted(home)
+    return trusted.ok ? { ok: true, value: { trusted: trusted.value.toSorted() } } : trusted
+  }
   const path = resolve(cwd, given ?? '.')
   return remove ? removeTrust(home, path) : addTrust(home, path)
 }

@@ -1,14 +1,9 @@
-import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { call, reply } from '../support/fakeModel.ts'
+import { write } from '../support/write.ts'
 import { type SetUp, setUp } from './setUp.ts'
-
-function write(path: string, content: string | object): string {
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
-  return path
-}
 
 function trusted({ home }: SetUp): unknown {
   return JSON.parse(readFileSync(join(home, '.agent/trust.json'), 'utf8'))
@@ -76,6 +71,8 @@ describe('agent trust', () => {
     const end = await agent.run(['trust'])
     expect(end.code).toBe(2)
     expect(end.stderr).toContain(`${file} is not understood`)
+    // Nor does it say that nothing is trusted.
+    expect(await agent.run(['trust', '--list'])).toMatchObject({ code: 2, stdout: '', stderr: end.stderr })
     expect(readFileSync(file, 'utf8')).toBe('{"trusted": ["/a"')
   })
 

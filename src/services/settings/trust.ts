@@ -25,6 +25,11 @@ export function readTrusted(home: string): string[] {
   }
 }
 
+/** @returns the trusted directories; a sentence where the file cannot be read or understood, so that none counts. */
+export function listTrusted(home: string): Result<string[]> {
+  return trustedIn(trustFile(home))
+}
+
 /**
  * @param home the agent's home (`$AGENT_HOME`)
  * @param directory a directory by any of its names
@@ -62,6 +67,10 @@ export function changeTrust(home: string, change: 'add' | 'remove', directory: s
   return written.ok ? { ok: true, value: true } : written
 }
 
+function unreadable(file: string, code: string | undefined): string {
+  return `${file} cannot be read (${code}). Check its access rights, or set AGENT_HOME to another directory.`
+}
+
 /** Before a change a file that is not understood is an error: what it lists must not be lost. */
 function trustedIn(file: string): Result<string[]> {
   let text: string
@@ -70,7 +79,7 @@ function trustedIn(file: string): Result<string[]> {
     text = readFileSync(file, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    return code === 'ENOENT' ? { ok: true, value: [] } : { ok: false, message: `${file} cannot be read (${code}).` }
+    return code === 'ENOENT' ? { ok: true, value: [] } : { ok: false, message: unreadable(file, code) }
   }
   try {
     const { trusted } = JSON.parse(text.replace(/^\ufeff/, '')) as { trusted: unknown }
