@@ -17,6 +17,10 @@ export async function runLooking(command: Command, cwd: string): Promise<number>
   }
   const { stderr } = process
   const warn = (message: string): void => void stderr.write(`agent: ${printable(message)}\n`)
+  if (command.name === 'graph' && command.flags.session === null && command.common.settings !== null) {
+    stderr.write('agent: --settings means nothing to agent graph without --session <id>: the chart alone has none.\n')
+    return 2
+  }
   // The chart alone is of no directory: broken settings must not keep it from being drawn.
   const isOfSession = command.name !== 'graph' || command.flags.session !== null
   const opened = isOfSession ? await storeFor(cwd, command.common, warn) : storeOf(DEFAULT_SETTINGS, warn)

@@ -13,8 +13,13 @@ const PIPED_ALONE =
   'No prompt was given. To take it from stdin: agent -p -. To add stdin to one: agent -p "<prompt>". See agent --help.'
 const EMPTY_PROMPT = 'The prompt is empty: say what to do, as in agent -p "fix the failing test".'
 
-/** @param warn told of a stdin that is not waited for */
-/** Reads stdin where the prompt is there or something is piped beside it. @returns the prompt, or why there is none */
+const TYPE_IT = 'The prompt is read from the terminal: type it, then press Ctrl-D on a line of its own.'
+
+/**
+ * Reads stdin where the prompt is there or something is piped beside it.
+ * @param warn told of a stdin that is not waited for, and of one that a person has to type at
+ * @returns the prompt, or why there is none
+ */
 export async function readPrompt(args: RunArgs, warn: (message: string) => void): Promise<Result<Prompt>> {
   switch (args.prompt.kind) {
     case 'argument':
@@ -40,7 +45,9 @@ async function withPiped(text: string, warn: (message: string) => void): Promise
 }
 
 async function fromStdin(warn: (message: string) => void): Promise<Result<Prompt>> {
-  if (process.stdin.isTTY !== true && !stdinIsPiped()) return { ok: false, message: EMPTY_PROMPT }
+  const isTyped = process.stdin.isTTY === true
+  if (!isTyped && !stdinIsPiped()) return { ok: false, message: EMPTY_PROMPT }
+  if (isTyped) warn(TYPE_IT)
   const piped = await readStdin('forText', warn)
   if (!piped.ok) return piped
   return piped.value === null || isBlank(piped.value)

@@ -2,6 +2,7 @@ import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { resultOf } from '../support/agent.ts'
+import { atTerminal, HAS_TERMINAL } from '../support/pty.ts'
 import { setUp } from './setUp.ts'
 
 /** What is wrong → the culprit that the one line on stderr must name. */
@@ -40,6 +41,7 @@ const WRONG: Array<[string, string[], string]> = [
   ['all sessions where one is named', ['sessions', 'show', 'x', '--all'], '--all'],
   ['two formats of a graph', ['graph', '--json', '--format', 'dot'], '--format dot'],
   ['a flag of another command', ['config', '--no-open'], '--no-open'],
+  ['settings of a chart without a session', ['graph', '--settings', 'x'], '--settings'],
   ['settings that are not there', ['--settings', 'nowhere.json', '-p', 'x'], 'nowhere.json'],
 ]
 
@@ -192,6 +194,15 @@ describe('the prompt', () => {
     expect(model.requests).toHaveLength(1)
     child.stdin?.destroy()
   })
+})
+
+test.skipIf(!HAS_TERMINAL)('-p - at a terminal says that it waits for what is typed, and how that ends', async () => {
+  const { home, dir, model } = await setUp(['fine'])
+  const screen = atTerminal(['-C', dir, '-p', '-'], { url: model.url, home })
+  await screen.until('type it, then press Ctrl-D')
+  screen.type('do it\n\x04')
+  expect(await screen.end()).toBe(0)
+  expect(model.requests[0]?.body.messages[0]?.content[0]?.text).toBe('do it\n')
 })
 
 describe('help and version', () => {
