@@ -1,20 +1,19 @@
 /** The conversation at the terminal: joins keys, session and screen. What each of them does is in the files beside. */
 import picocolors from 'picocolors'
-import type { SessionChoice } from '../cli/args.ts'
 import { messageOf } from '../machines/errorText.ts'
 import { wantsColor } from '../services/output/index.ts'
 import { clip, printable, printableLine } from '../services/text.ts'
 import { createAsking } from './asking.ts'
 import { promptBlock } from './blocks.ts'
 import { createCommands } from './commands.ts'
-import type { Desk, OpenSession, TurnEnd } from './desk.ts'
+import type { Desk, TurnEnd } from './desk.ts'
 import { createEditorPanel } from './editorPanel.ts'
 import { createFileList } from './fileList.ts'
 import type { Hands } from './hands.ts'
 import { type History, openHistory } from './history.ts'
 import type { Input, Key } from './keys.ts'
 import { createLookBack } from './lookBack.ts'
-import { showPast } from './past.ts'
+import { createOpening } from './opening.ts'
 import { pick } from './pickerPanel.ts'
 import { createRenderers } from './renderers.ts'
 import { endLines } from './sentences.ts'
@@ -74,7 +73,10 @@ export function runApp(desk: Desk): Promise<number> {
     desk,
     eyes: { observe: transcript.observe, ask },
     running: transcript.running,
-    onOpened,
+    onOpened(session) {
+      history = openHistory(desk.home, session.cwd)
+      opening.onOpened(session)
+    },
     onSent: (begin) => {
       if (begin.kind === 'prompt') stage.print(promptBlock(begin.text, colors))
     },
@@ -93,6 +95,7 @@ export function runApp(desk: Desk): Promise<number> {
     onClosed: () => void leave('the terminal was closed'),
   })
   const stepping = createStepping({ stage, colors, talk })
+  const opening = createOpening({ desk, colors, talk: () => talk, stage: () => stage, transcript, renderers })
   const hands: Hands = {
     desk,
     colors,
@@ -103,7 +106,7 @@ export function runApp(desk: Desk): Promise<number> {
     show: (lines) => stage.tell(lines.join('\n')),
     send: (text) => talk.send({ kind: 'prompt', text, extra: null }),
     compact: (focus) => talk.send({ kind: 'compact', focus }),
-    open,
+    open: opening.open,
     setModel: talk.setModel,
     pick: (title, items) => pick(title, items, { stage, colors, talk }),
     toggleStep: () => stepping.toggle(),
@@ -119,20 +122,6 @@ export function runApp(desk: Desk): Promise<number> {
   })
   const commands = createCommands(hands, desk.home, cwd)
 
-  function onOpened(session: OpenSession): void {
-    history = openHistory(desk.home, session.cwd)
-    const isOld = session.past.length > 0
-    const about = isOld ? `session ${session.session_id.slice(0, 8)}` : '/help shows what can be typed'
-    stage.tell(colors.dim(`agent ${desk.version} · ${printableLine(session.cwd)} · ${about}`))
-    transcript.forget()
-    if (!isOld) return
-    showPast(session, { transcript, print: stage.print, tell: stage.tell, colors })
-    if (canGoOn(session))
-      stage.tell(
-        colors.yellow('The last turn of this session was not finished: Enter on an empty line goes on with it.'),
-      )
-  }
-
   function onEnded(end: TurnEnd): void {
     const { turn, round } = end.conversation
     const isCancelled = turn.status === 'cancelled'
@@ -141,13 +130,6 @@ export function runApp(desk: Desk): Promise<number> {
     // What was queued was meant for after the work that is stopped now.
     const queued = isCancelled ? talk.takeQueue() : []
     if (queued.length > 0) editor.setText([...queued, editor.text()].filter((text) => text !== '').join('\n'))
-  }
-
-  async function open(choice: SessionChoice): Promise<void> {
-    if (talk.isBusy()) return hands.tell('The agent works: stop it with Esc first.')
-    if (choice.kind !== 'new') await renderers.load()
-    const problem = await talk.open(choice)
-    if (problem !== null) hands.tell(problem)
   }
 
   function submit(text: string): void {

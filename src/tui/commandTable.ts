@@ -12,7 +12,7 @@ export interface Command {
   name: string
   also?: string[]
   about: string
-  run(hands: Hands, args: string): void | Promise<void>
+  run(hands: Hands, args: string): unknown
 }
 
 const INIT = `Look at this project and write an AGENTS.md for whoever works on it next, people and agents alike. Find out what it is, how it is built, checked and tested (the exact commands, tried out where that is harmless), how it is laid out, and the conventions that cannot be seen from one file. Keep it short and true: at most 60 lines, nothing generic, nothing invented. If there is an AGENTS.md already, improve it and keep what is right.`
@@ -26,7 +26,7 @@ export const COMMANDS: Command[] = [
     about: 'summarise the conversation: /compact [focus]',
     run: (hands, args) => hands.compact(args || null),
   },
-  { name: 'clear', also: ['new'], about: 'begin a new session', run: (hands) => hands.open({ kind: 'new' }) },
+  { name: 'clear', also: ['new'], about: 'begin a new session', run: clear },
   { name: 'resume', about: 'go on with an older session: /resume [id]', run: resume },
   { name: 'fork', about: 'a copy of this session from a transition: /fork [k]', run: fork },
   { name: 'trace', about: 'the transitions of this session', run: (hands) => look(hands, ['trace']) },
@@ -98,7 +98,15 @@ function model({ tell, setModel, figures }: Hands, name: string): void {
   }
 }
 
-async function resume(hands: Hands, id: string): Promise<void> {
+/** The screen is empty once the new session is open; the way back to the one before is said where that has anything. */
+async function clear(hands: Hands): Promise<void> {
+  const before = hands.session()
+  if (!(await hands.open({ kind: 'new' }, 'onEmptyScreen'))) return
+  if (before !== null && before.conversation().session !== null)
+    hands.tell(`The session before is kept: /resume ${before.session_id.slice(0, 8)} goes back to it.`)
+}
+
+async function resume(hands: Hands, id: string): Promise<unknown> {
   if (id !== '') return hands.open({ kind: 'resume', id, fork: false })
   const open = hands.session()
   if (open === null) return

@@ -18,8 +18,8 @@ export interface Hands {
   send(text: string): void
   /** Has the conversation summarised. */
   compact(focus: string | null): void
-  /** Opens a session in place of this one. */
-  open(choice: SessionChoice): Promise<void>
+  /** Opens a session in place of this one, below what stands on the screen or on an empty one. @returns whether it is open */
+  open(choice: SessionChoice, where?: 'below' | 'onEmptyScreen'): Promise<boolean>
   setModel(name: string): void
   /** Lets the person choose. @returns the index, null for none */
   pick(title: string, items: string[]): Promise<number | null>

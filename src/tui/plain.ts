@@ -76,6 +76,7 @@ export async function runPlain(desk: Desk): Promise<number> {
     async open(choice) {
       const problem = await talk.open(choice)
       if (problem !== null) write(`${printable(problem)}\n`)
+      return problem === null
     },
     setModel: talk.setModel,
     async pick(title, items) {

@@ -22,6 +22,8 @@ export interface Screen {
   draw(frame: Frame): void
   /** Takes the live region away and leaves the cursor where it stood: for a program that writes itself, or the end. */
   clear(): void
+  /** Empties the screen; what stood there goes up into the scrollback. */
+  wipe(): void
   /** To be called when the terminal's size has changed. */
   resized(): void
   /** Writes the whole screen again, whatever stands there. */
@@ -117,6 +119,13 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
     clear() {
       write(`${toTop()}${TO_SCREEN_END}`)
       frame = { lines: [], cursor: { row: 0, column: 0 } }
+      drawn = []
+      at = 0
+    },
+    wipe() {
+      write(`${toTop()}${TO_SCREEN_END}${'\n'.repeat(Math.max(0, rows() - 1))}\x1b[H${TO_SCREEN_END}`)
+      kept = []
+      lastLine = ''
       drawn = []
       at = 0
     },

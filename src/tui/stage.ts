@@ -24,6 +24,8 @@ export interface Stage {
   soon(): void
   /** Writes the screen again, whatever stands there. */
   redraw(): void
+  /** Empties the screen, the scrollback stays. */
+  wipe(): void
   /** Milliseconds since the last key. */
   quiet(): number
   /** Gives the terminal to the shell until it is wanted again (Ctrl-Z). */
@@ -145,6 +147,11 @@ export function createStage(options: StageOptions): Stage {
     redraw() {
       if (!canDraw()) return
       screen.redraw()
+      live.now()
+    },
+    wipe() {
+      if (!canDraw()) return
+      screen.wipe()
       live.now()
     },
     quiet: () => performance.now() - lastInput,

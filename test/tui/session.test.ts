@@ -129,7 +129,10 @@ describe.each(SIZES)('at $name', ({ name, columns, rows }) => {
     expect(model.problems).toEqual([])
 
     await say('/clear')
-    await screen.until('/help shows what can be typed')
+    const cleared = await screen.until(/goes back to it\.[\s\S]*ready/)
+    expect(steady(cleared, { [cwd]: '/project' })).toMatch(
+      /^agent \S+ · \/project · \/help shows what can be typed\nThe session before is kept: \/resume <id> goes back to it\.\n─+\n>\n─+\nready .*\n$/,
+    )
     await screen.type('/res')
     await keep('11-command-list', await screen.until('go on with an older session'))
     await screen.press('Tab')

@@ -170,6 +170,7 @@ export function steady(screen: string, names: Record<string, string>): string {
   return `${named
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<session>')
     .replace(/(·|session) [0-9a-f]{8}$/gm, '$1 <id>')
+    .replace(/\/resume [0-9a-f]{8} goes/g, '/resume <id> goes')
     .replace(/^([0-9a-f]{8})(?= {2}(?:now|\d+[mhd] ago))/gm, '<id>    ')
     .replace(/^([› ] )[0-9a-f]{8}(?= {2})/gm, '$1<id>    ')
     .replace(/\b\d+\.\ds\b/g, '0.0s')
