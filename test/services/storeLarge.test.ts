@@ -1,6 +1,6 @@
 /** Thousands of sessions, and a very large one: what is done does not grow with what is there. */
 import { randomUUID } from 'node:crypto'
-import { statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createStore } from '../../src/services/store/index.ts'
@@ -94,5 +94,58 @@ describe('a session of 50 MB', () => {
     expect(statSync(`${file()}-wal`).size).toBeLessThan(64 * 1024)
     await next.release()
     await again.close()
+  })
+})
+
+describe('a session that was removed', () => {
+  const SECRET = 'the words nobody shall read again '
+  const bytes = () => {
+    const files = readdirSync(home).filter((name) => name.startsWith('sessions.sqlite'))
+    return Buffer.concat(files.filter((name) => !name.endsWith('-shm')).map((name) => readFileSync(join(home, name))))
+  }
+
+  async function make(count: number): Promise<string[]> {
+    const store = open()
+    const ids: string[] = []
+    for (let n = 0; n < count; n++) {
+      const id = randomUUID()
+      const journal = await held(store, id)
+      await journal.append([opened(id, '/d')], update('/d', { first_prompt: SECRET }))
+      await journal.append([finished(SECRET.repeat(2000))], update('/d', { first_prompt: SECRET }))
+      await journal.release()
+      ids.push(id)
+    }
+    await store.close()
+    return ids
+  }
+
+  it('leaves none of its words in the files, and its space is given back', async () => {
+    const ids = await make(30)
+    expect(bytes().includes(SECRET)).toBe(true)
+    const before = bytes().length
+    const store = open()
+    for (const id of ids) expect(await store.remove(id)).toBe(true)
+    await store.close()
+    expect({ found: bytes().includes(SECRET), small: bytes().length < before / 20 }).toEqual({
+      found: false,
+      small: true,
+    })
+  })
+
+  it('does not hold up a run that goes on beside it, and takes nothing of that', async () => {
+    const ids = await make(5)
+    const [kept, store] = [randomUUID(), open()]
+    const other = open()
+    const journal = await held(other, kept)
+    await journal.append([opened(kept, '/d')], update('/d'))
+    const removing = Promise.all(ids.map((id) => store.remove(id)))
+    for (let n = 0; n < 50; n++) await journal.append([finished(`${n}`)], update('/d'))
+    expect(await removing).toEqual(ids.map(() => true))
+    await journal.append([finished('last')], update('/d'))
+    await journal.release()
+    await other.close()
+    expect((await store.list(null)).map((head) => head.session_id)).toEqual([kept])
+    expect((await store.load(kept))?.entries).toHaveLength(52)
+    await store.close()
   })
 })

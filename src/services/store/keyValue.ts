@@ -23,6 +23,8 @@ export interface KeyValue {
   put(records: Pair[], commit: Pair[]): Promise<void>
   /** Deletes the keys, and when they are gone all that begin with a prefix. */
   drop(keys: string[], prefixes: string[]): Promise<void>
+  /** Gives back the space of what was dropped, as far as that can be done soon; there where a store does not by itself. */
+  shrink?(): Promise<void>
   close(): Promise<void>
 }
 
@@ -118,6 +120,7 @@ export function withSentences(kv: KeyValue): KeyValue {
     scan: (prefix) => told(kv.scan(prefix)),
     put: (records, commit) => told(kv.put(records, commit)),
     drop: (keys, prefixes) => told(kv.drop(keys, prefixes)),
+    ...(kv.shrink && { shrink: kv.shrink }),
     close: () => told(kv.close()),
   }
 }

@@ -9,6 +9,7 @@ import { StoreError, storeError } from './errors.ts'
 import { paddedSeq } from './keys.ts'
 import { type KeyValue, type Pair, PLAIN_TEXT, untilMissing } from './keyValue.ts'
 import { fileIdentity, setDatabaseAside, setForeignLogAside } from './setAside.ts'
+import { shrink } from './shrink.ts'
 
 /** How long a statement waits for another process that writes, in milliseconds. */
 const BUSY_TIMEOUT_MS = 10_000
@@ -172,6 +173,7 @@ function overSqlite(keyv: Keyv<string>, store: KeyvSqlite, place: string): KeyVa
       await keyv.setMany([...records, ...commit].map(([key, value]) => ({ key, value })))
     },
     drop: (keys, prefixes) => drop(store, keys, prefixes),
+    shrink: () => shrink((sql) => store.query(sql), BUSY_TIMEOUT_MS),
     close: async () => {
       // The prebuilt driver keeps its statements until they are collected, and SQLite then leaves its log. A large
       // one is folded into the database; for a small one that is not worth the wait for the disk.
@@ -222,5 +224,7 @@ async function oneByOne(get: KeyValue['get'], prefix: string, count: number): Pr
 async function drop(store: KeyvSqlite, keys: string[], prefixes: string[]): Promise<void> {
   const terms = [...keys.map(() => 'key = ?'), ...prefixes.map(() => '(key >= ? AND key < ?)')]
   const values = [...keys, ...prefixes.flatMap((prefix) => [prefix, `${prefix}\uffff`])]
+  // What others keep from being rewritten (shrink.ts) is at least overwritten.
+  await store.query('PRAGMA secure_delete = ON')
   await store.query(`DELETE FROM keyv WHERE ${terms.join(' OR ')}`, ...values)
 }

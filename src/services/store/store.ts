@@ -149,4 +149,5 @@ async function removeAll(kv: KeyValue, id: string, warn: (message: string) => vo
     const [pointer] = await kv.get([directoryKey(cwd)])
     if (doomed.includes(parsePointer(pointer)?.session_id ?? '')) await kv.drop([directoryKey(cwd)], [])
   }
+  await kv.shrink?.()
 }
