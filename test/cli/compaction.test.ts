@@ -1,23 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { resultOf } from '../support/agent.ts'
 import { call, expectPrefixStable, redacted, reply, thinking, withoutMarks } from '../support/fakeModel.ts'
-import { asksForSummary, expectReplays, input, kinds, occurrences, textsOf } from './compactionSupport.ts'
-import { type SetUp, setUp as setUpRun } from './setUp.ts'
-
-let home: string | null = null
-
-async function setUp(replies: Parameters<typeof setUpRun>[0]): Promise<SetUp> {
-  const all = await setUpRun(replies)
-  home = all.home
-  return all
-}
-
-afterEach(async () => {
-  if (home !== null) await expectReplays(home)
-  home = null
-})
+import { asksForSummary, input, kinds, occurrences, setUp, textsOf } from './compactionSupport.ts'
+import type { SetUp } from './setUp.ts'
 
 function budget(dir: string, settings: Record<string, unknown>): void {
   mkdirSync(join(dir, '.agent'), { recursive: true })

@@ -1,29 +1,16 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ended, resultOf, startAgent } from '../support/agent.ts'
 import { apiError, call, held, type Reply, reply, thinking } from '../support/fakeModel.ts'
-import { expectReplays, input, kinds, occurrences, textsOf } from './compactionSupport.ts'
-import { type SetUp, setUp as setUpRun } from './setUp.ts'
+import { input, kinds, occurrences, setUp, textsOf } from './compactionSupport.ts'
+import type { SetUp } from './setUp.ts'
 
 const TOO_LONG = apiError(400, 'invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum')
 const TOO_LARGE = apiError(413, 'request_too_large', 'Request exceeds the maximum size')
 const OVERLOADED = apiError(529, 'overloaded_error', 'Overloaded')
 /** A PNG of one pixel. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-
-let home: string | null = null
-
-async function setUp(replies: Parameters<typeof setUpRun>[0]): Promise<SetUp> {
-  const all = await setUpRun(replies)
-  home = all.home
-  return all
-}
-
-afterEach(async () => {
-  if (home !== null) await expectReplays(home)
-  home = null
-})
 
 async function withBudget(replies: Parameters<typeof setUp>[0], tokens: number): Promise<SetUp> {
   const all = await setUp(replies)

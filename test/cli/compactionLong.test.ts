@@ -1,23 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { resultOf } from '../support/agent.ts'
 import { type CapturedRequest, call, type RequestBody, reply, withoutMarks } from '../support/fakeModel.ts'
-import { asksForSummary, expectReplays } from './compactionSupport.ts'
-import { type SetUp, setUp as setUpRun } from './setUp.ts'
-
-let home: string | null = null
-
-async function setUp(replies: Parameters<typeof setUpRun>[0]): Promise<SetUp> {
-  const all = await setUpRun(replies)
-  home = all.home
-  return all
-}
-
-afterEach(async () => {
-  if (home !== null) await expectReplays(home)
-  home = null
-})
+import { asksForSummary, setUp } from './compactionSupport.ts'
 
 const BUDGET = 40_000
 const ROUNDS = 500

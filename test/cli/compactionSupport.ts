@@ -1,9 +1,10 @@
 /** What the tests of compaction look at in the requests that the scripted model got. */
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { replay } from '../../src/machines/replay.ts'
 import { createStore } from '../../src/services/store/index.ts'
-import type { CapturedRequest, MessageOptions } from '../support/fakeModel.ts'
+import type { CapturedRequest, FakeModelOptions, MessageOptions } from '../support/fakeModel.ts'
+import { type SetUp, setUp as setUpRun } from './setUp.ts'
 
 type Request = Pick<CapturedRequest, 'body'>
 
@@ -40,8 +41,15 @@ export function textsOf(request: Request | undefined, at: number): string[] {
   return content.flatMap((block) => (block.type === 'text' ? [String(block.text)] : []))
 }
 
+/** One model, home and project; when the test is over every session of the home must replay as it was. */
+export async function setUp(replies: FakeModelOptions['replies']): Promise<SetUp> {
+  const all = await setUpRun(replies)
+  onTestFinished(() => expectReplays(all.home))
+  return all
+}
+
 /** Holds the machine to the journals of a home: replayed, each leads to the same states and records. */
-export async function expectReplays(home: string): Promise<void> {
+async function expectReplays(home: string): Promise<void> {
   const store = createStore({ home: join(home, '.agent'), warn: (message) => expect.fail(message) })
   try {
     for (const { session_id } of await store.list(null)) {

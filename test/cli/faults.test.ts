@@ -1,6 +1,5 @@
 /** Faults of the model's server as a user meets them: contract.md, section 4. The service's own tests have the details. */
 import { existsSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ALL_DONE, brain, effect, effects, latest, NEW_PROMPT, PROMPT, type Scenario, told } from '../kill/scenario.ts'
@@ -20,6 +19,7 @@ import {
   text,
   thinking,
 } from '../support/fakeModel.ts'
+import { freePort } from '../support/freePort.ts'
 import { type SetUp, setUp } from './setUp.ts'
 
 const ONE: Scenario = { name: 'one call', steps: [{ calls: [effect('a')] }] }
@@ -405,11 +405,3 @@ describe('after a failed run', () => {
     ])
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}

@@ -1,20 +1,15 @@
 /** A repository that wants to do harm, opened without trust. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { call, reply } from '../support/fakeModel.ts'
+import { write } from '../support/write.ts'
 import { type SetUp, setUp } from './setUp.ts'
 
 const SECRET = 'TOPSECRET-3141'
 const ESCAPES = '\x1b[2J\x1b]52;c;aGk=\x07\x9b31m'
-
-function write(path: string, content: string | object): string {
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
-  return path
-}
 
 function link(target: string, path: string): void {
   mkdirSync(dirname(path), { recursive: true })

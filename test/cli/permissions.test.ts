@@ -1,10 +1,11 @@
 /** What may run and what not, seen from outside: files, remote repositories, and what the model is told. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryDirectory } from '../support/agent.ts'
 import { call, reply } from '../support/fakeModel.ts'
+import { write } from '../support/write.ts'
 import { type SetUp, setUp } from './setUp.ts'
 
 interface Result {
@@ -25,12 +26,6 @@ function bash(...commands: string[]) {
 function userSettings({ home }: SetUp, value: object): void {
   mkdirSync(join(home, '.agent'), { recursive: true })
   writeFileSync(join(home, '.agent/settings.json'), JSON.stringify(value))
-}
-
-function write(path: string, content: string): string {
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, content)
-  return path
 }
 
 const CHAINED = [

@@ -1,21 +1,16 @@
 /** --sandbox: shell commands between bubblewrap's walls. */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { temporaryDirectory } from '../support/agent.ts'
 import { call, reply } from '../support/fakeModel.ts'
+import { write } from '../support/write.ts'
 import { type SetUp, setUp } from './setUp.ts'
 
 const WORKS = spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-pid', '--unshare-net', 'true']).status === 0
-
-function write(path: string, content: string | object): string {
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
-  return path
-}
 
 function bash(...commands: string[]) {
   return reply(commands.map((command) => call('bash', { command })))

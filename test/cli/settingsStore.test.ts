@@ -1,14 +1,9 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { resultOf } from '../support/agent.ts'
+import { write } from '../support/write.ts'
 import { type SetUp, setUp } from './setUp.ts'
-
-function write(path: string, content: string | object): string {
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
-  return path
-}
 
 function userFile({ home }: SetUp): string {
   return join(home, '.agent/settings.json')

@@ -1,20 +1,15 @@
 /** Control sequences from models, tools, file names and settings do nothing wherever they are printed. */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { apiError, call, reply, text } from '../support/fakeModel.ts'
 import { atTerminal, HAS_TERMINAL } from '../support/pty.ts'
+import { write } from '../support/write.ts'
 import { type SetUp, setUp } from './setUp.ts'
 
 /** Clear, clipboard, link, title, C1, backspaces, carriage return, DEL, bidirectional override. */
 const EVIL = '\x1b[2J\x1b]52;c;aGk=\x07\x1b]8;;http://x\x1b\\\x1b]0;title\x07\x9b31m\x90q\x9c\b\b\r\x7f\u202ereversed'
 /** What a terminal would act on; colours of our own are looked at apart. */
 const RAW = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/
-
-function write(path: string, content: string | object): void {
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
-}
 
 /** Names without what no file name can hold. */
 const NAME = EVIL.replaceAll('/', '')

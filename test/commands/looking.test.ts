@@ -1,7 +1,6 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GraphFormat, graphCommand } from '../../src/commands/graph.ts'
 import type { LookDeps } from '../../src/commands/look.ts'
@@ -13,6 +12,7 @@ import type { StorePort } from '../../src/services/ports.ts'
 import { createStore } from '../../src/services/store/index.ts'
 import { displayWidth } from '../../src/services/text.ts'
 import { journalOf } from '../machines/starts.ts'
+import { Capture } from '../support/capture.ts'
 
 const ANSWERED = '1111111a-0000-4000-8000-000000000001'
 const KILLED = '1111111b-0000-4000-8000-000000000002'
@@ -54,14 +54,6 @@ afterAll(async () => {
   await store.close()
   await rm(home, { recursive: true, force: true })
 })
-
-class Capture extends Writable {
-  text = ''
-  override _write(chunk: Buffer, _encoding: string, done: () => void) {
-    this.text += chunk.toString()
-    done()
-  }
-}
 
 async function look(run: (deps: LookDeps) => Promise<number>, deps: Partial<LookDeps> = {}) {
   const stdout = new Capture()

@@ -1,7 +1,6 @@
 import { mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { Writable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type SessionsArgs, type SessionsDeps, sessionsCommand } from '../../src/commands/sessions.ts'
 import { age } from '../../src/commands/sessionsList.ts'
@@ -9,6 +8,7 @@ import type { JournalEntry, JournalRecord, NewEntry } from '../../src/machines/j
 import { NO_USAGE, type ToolUseBlock } from '../../src/machines/messages.ts'
 import type { StorePort } from '../../src/services/ports.ts'
 import { createStore } from '../../src/services/store/index.ts'
+import { Capture } from '../support/capture.ts'
 
 const FIRST = '1111111a-0000-4000-8000-000000000001'
 const SECOND = '1111111b-0000-4000-8000-000000000002'
@@ -31,14 +31,6 @@ afterEach(async () => {
   await store.close()
   await rm(home, { recursive: true, force: true })
 })
-
-class Capture extends Writable {
-  text = ''
-  override _write(chunk: Buffer, _encoding: string, done: () => void) {
-    this.text += chunk.toString()
-    done()
-  }
-}
 
 async function sessions(args: Partial<SessionsArgs>, deps: Partial<SessionsDeps> = {}) {
   const stdout = new Capture()

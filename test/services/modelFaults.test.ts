@@ -14,6 +14,7 @@ import {
   type StreamPoint,
   shortBody,
 } from '../support/fakeModel.ts'
+import { freePort } from '../support/freePort.ts'
 import { callFailed, callOnce, closeLater, KEY, modelAt, REQUEST, replied, run, serve, shownText } from './modelRig.ts'
 
 const GOOD = reply('Good.')
@@ -432,14 +433,6 @@ describe('a server that cannot be reached', () => {
     expect(record).toEqual(callFailed(expect.stringMatching(/did not answer for 0\.2 seconds\. It was tried 2 times/)))
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 describe('broken tool input in a broken stream', () => {
   it('is not a reply', async () => {

@@ -1,4 +1,3 @@
-import { Writable } from 'node:stream'
 import fc from 'fast-check'
 import picocolors from 'picocolors'
 import { describe, expect, it, vi } from 'vitest'
@@ -6,14 +5,7 @@ import { NO_USAGE, type ToolUseBlock } from '../../src/machines/messages.ts'
 import { createOutput, type OutputOptions, observeSubagent, wantsColor } from '../../src/services/output/index.ts'
 import { compactedLine } from '../../src/services/output/notices.ts'
 import type { Progress, RunResult } from '../../src/services/ports.ts'
-
-class Capture extends Writable {
-  text = ''
-  override _write(chunk: Buffer, _encoding: string, done: () => void) {
-    this.text += chunk.toString()
-    done()
-  }
-}
+import { Capture } from '../support/capture.ts'
 
 const ID = '0f0e0d0c-0b0a-4908-8706-050403020100'
 
