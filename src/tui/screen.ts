@@ -42,6 +42,7 @@ const END = '\x1b[?2026l'
 const NO_WRAP = '\x1b[?7l'
 const WRAP = '\x1b[?7h'
 const TO_LINE_END = '\x1b[K'
+const LINE = '\x1b[2K'
 const TO_SCREEN_END = '\x1b[J'
 
 /** Rows of finished lines that are kept to be laid out anew. */
@@ -99,7 +100,8 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
   const rewrite = (top: string, blocks: Block[], most: number): void => {
     const lines = blocks.flatMap((block) => block(usable(width)))
     const again = most === 0 ? [] : spaced(lines, null).slice(-most)
-    show(`${top}${again.map((line) => `${line}${TO_LINE_END}\r\n`).join('')}`, [])
+    // Each row is cleared first: one that the terminal had broken would stay joined to the next when it is copied.
+    show(`${top}${again.map((line) => `${LINE}${line}\r\n`).join('')}`, [])
   }
   return {
     columns,
