@@ -28,6 +28,8 @@ export interface Conversation {
   request: UserBlock[]
   /** Hash of the system string and tools that the last call used. */
   context: string | null
+  /** The model that the last call asked. */
+  asked: string | null
   /** Whole input of the last reply, in tokens, estimated if the server does not say; 0 before one and after a compaction. */
   gauge: number
   weight: Weight
@@ -110,6 +112,7 @@ export const EMPTY: Conversation = Object.freeze<Conversation>({
   pending: [],
   request: [],
   context: null,
+  asked: null,
   gauge: 0,
   weight: { gauge: 'none', added: 0, context: 0 },
   saved: [],

@@ -16,7 +16,8 @@ export function takeReply(before: Conversation, record: ReplyRecord): Conversati
   const c = measure(before, record, counted)
   // A refused reply leaves no trace in the conversation: sent back, it would be refused again and again.
   if (record.stop_reason === 'refusal') return withTurn(c, { failure: failure(REFUSED) })
-  const content = wellFormed(record.content.filter((block) => block.type !== 'text' || !isBlank(block.text)))
+  const filled = wellFormed(record.content.filter((block) => block.type !== 'text' || !isBlank(block.text)))
+  const content = record.stop_reason === 'pause_turn' ? withSoundEnd(filled) : filled
   const round = roundOf(content, record.incomplete)
   const over = round.length === 0 && record.stop_reason !== 'pause_turn'
   const cutReplies = record.incomplete !== undefined && round.length > 0 ? c.turn.cutReplies + 1 : 0
@@ -36,6 +37,24 @@ const CUT_TOO_OFTEN = `The model's tool calls came cut or broken ${MAX_CUT_REPLI
 /** @param message for the user: a sentence that says what to do next */
 export function failure(message: string): Failure {
   return { subtype: 'error_during_execution', message }
+}
+
+/**
+ * A paused reply is sent back as the end of the conversation, where the API takes neither white space at the end of a
+ * text nor thinking with nothing after it.
+ */
+function withSoundEnd(content: AssistantBlock[]): AssistantBlock[] {
+  const last = content.at(-1)
+  const before = content.slice(0, -1)
+  switch (last?.type) {
+    case 'text':
+      return [...before, { ...last, text: last.text.trimEnd() }]
+    case 'thinking':
+    case 'redacted_thinking':
+      return withSoundEnd(before)
+    default:
+      return content
+  }
 }
 
 /** Puts what the model has now answered, and its answer, among the settled messages. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_MODEL } from '../../src/services/model/prices.ts'
 import { resultOf, temporaryDirectory } from '../support/agent.ts'
-import { apiError, call, expectPrefixStable, reply, withoutMarks } from '../support/fakeModel.ts'
+import { apiError, call, expectPrefixStable, redacted, reply, thinking, withoutMarks } from '../support/fakeModel.ts'
 import { setUp } from './setUp.ts'
 
 /** Messages without cache marks, as JSON, for whole comparisons. */
@@ -46,6 +46,26 @@ describe('resume and continue', () => {
       { role: 'assistant', content: [{ type: 'text', text: 'second answer' }] },
       { role: 'user', content: [{ type: 'text', text: 'three' }] },
     ])
+  })
+
+  test('with another model leave out what only the first could read, thinking it signed', async () => {
+    const { model, run } = await setUp([
+      reply([thinking('hm'), redacted('xyz'), 'I look.', call('bash', { command: 'echo hi' }, 't1')]),
+      'first answer',
+      'second answer',
+      'third answer',
+    ])
+    await run(['--yes', '--model', 'one', '-p', 'P1'])
+    expect(JSON.stringify(model.requests[1]?.body.messages[1])).toContain('"signature"')
+    await run(['--continue', '--model', 'two', '-p', 'P2'])
+    const end = resultOf(await run(['--continue', '--model', 'two', '-p', 'P3']))
+    expect(end.result).toBe('third answer')
+    expect(model.requests[2]?.body.messages[1]?.content).toEqual([
+      { type: 'text', text: 'I look.' },
+      { type: 'tool_use', id: 't1', name: 'bash', input: { command: 'echo hi' } },
+    ])
+    expectPrefixStable(model.requests.slice(2))
+    expect(model.problems).toEqual([])
   })
 
   test('the first id resumes the session however often it was resumed', async () => {

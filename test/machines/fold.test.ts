@@ -3,6 +3,7 @@ import { type Conversation, EMPTY, isUnfinished } from '../../src/machines/conve
 import { fold, step } from '../../src/machines/fold.ts'
 import type { CompactedRecord, JournalRecord, ReplyRecord, ToolFinishedRecord } from '../../src/machines/journal.ts'
 import { type AssistantBlock, type Message, NO_USAGE, type UserBlock } from '../../src/machines/messages.ts'
+import { forModel } from '../../src/machines/otherModel.ts'
 import { requestMessages, summaryMessages, withCacheMarks } from '../../src/machines/request.ts'
 import { summaryMessage } from '../../src/machines/summary.ts'
 import { withUniqueIds } from '../../src/machines/uniqueIds.ts'
@@ -170,6 +171,32 @@ describe('A reply', () => {
     expect(sent(paused)).toEqual([user(text('P')), assistant(text('I begin'))])
     const whole = step(paused, reply([text('and end')]))
     expect(whole.messages).toEqual([user(text('P')), assistant(text('I begin'), text('and end'))])
+  })
+
+  it('that was paused ends neither in white space nor in thinking, which no server takes as the end of a request', () => {
+    const thinking = { type: 'thinking' as const, thinking: 'hm', signature: 'c2ln' }
+    const paused = folded(prompt('P'), reply([thinking, text(' so: \n'), thinking], { stop_reason: 'pause_turn' }))
+    expect(sent(paused)).toEqual([user(text('P')), assistant(thinking, text(' so:'))])
+    const whole = step(paused, reply([text('that \n')]))
+    expect(whole.messages).toEqual([user(text('P')), assistant(thinking, text(' so:'), text('that \n'))])
+  })
+
+  it('loses its thinking once another model is asked, which could not read it', () => {
+    const thinking = { type: 'thinking' as const, thinking: 'hm', signature: 'c2ln' }
+    const redacted = { type: 'redacted_thinking' as const, data: 'xyz' }
+    const asks = (model: string): JournalRecord => ({ type: 'context', hash: model, model, system: 's', tools: [] })
+    const c = folded(
+      ...[asks('m1'), prompt('P1'), reply([redacted]), ended],
+      ...[prompt('P2'), asks('m1'), reply([thinking, text('so'), call('a')]), started('a'), finished('a', 'out')],
+    )
+    const asOther = [
+      ...[user(text('P1')), assistant(text('(nothing but thinking)')), user(text('P2'))],
+      ...[assistant(text('so'), call('a')), user(result('a', 'out'))],
+    ]
+    expect(requestMessages(forModel(c, 'm1'))[3]).toEqual(assistant(thinking, text('so'), call('a')))
+    expect(requestMessages(forModel(c, 'm2'))).toEqual(asOther)
+    expect(sent(step(c, asks('m2')))).toEqual(asOther)
+    expect(sent(step(step(c, asks('m2')), asks('m1')))).toEqual(asOther)
   })
 
   it('that was paused is still to be gone on with after two restarts', () => {

@@ -4,6 +4,7 @@ import type { Conversation } from '../../machines/conversation.ts'
 import { planEmergency } from '../../machines/emergency.ts'
 import type { ContextRecord } from '../../machines/journal.ts'
 import type { Message, ToolSpec } from '../../machines/messages.ts'
+import { forModel } from '../../machines/otherModel.ts'
 import { requestMessages, summaryMessages, withCacheMarks } from '../../machines/request.ts'
 import { summaryRequest } from '../../machines/summary.ts'
 import type { SessionView } from './view.ts'
@@ -39,10 +40,11 @@ export function requestAt(view: SessionView, n: number): StepRequest | null {
       return null
   }
   const state = view.stateAt(n)
-  const conversation = view.conversationAt(n)
   // What the call carries is recorded as soon as the state is entered.
   const next = view.transition(n + 1)?.record
   const context = next?.type === 'context' ? next : view.contextAt(n)
+  const before = view.conversationAt(n)
+  const conversation = context === null ? before : forModel(before, context.model)
   if (state === 'compacting') return made('summary', context, summary(conversation))
   return made(state === 'calling' ? 'next' : 'wouldBe', context, sent(conversation))
 }

@@ -1,5 +1,6 @@
 /** The `callModel` service: the request derived from the conversation and the real state, and the reply to it. */
 import type { Conversation } from '../../machines/conversation.ts'
+import { forModel } from '../../machines/otherModel.ts'
 import type { CallInput, CallOutcome, Report } from '../../machines/outcomes.ts'
 import { requestMessages, withCacheMarks } from '../../machines/request.ts'
 import { withUniqueIds } from '../../machines/uniqueIds.ts'
@@ -19,7 +20,10 @@ export async function callModel(deps: RunDeps, input: CallInput, signal: AbortSi
 
 /** @returns the request that asks for the next reply */
 export function requestOf(deps: RunDeps, context: RequestContext, conversation: Conversation): ModelRequest {
-  return { ...baseOf(deps, context), messages: withCacheMarks(requestMessages(conversation)) }
+  return {
+    ...baseOf(deps, context),
+    messages: withCacheMarks(requestMessages(forModel(conversation, deps.session.model))),
+  }
 }
 
 /** @returns what all requests of the run have in common */

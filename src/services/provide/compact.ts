@@ -5,6 +5,7 @@ import { planEmergency } from '../../machines/emergency.ts'
 import { step } from '../../machines/fold.ts'
 import type { CompactedRecord, SavedResult } from '../../machines/journal.ts'
 import type { Wanted } from '../../machines/layers/results.ts'
+import { forModel } from '../../machines/otherModel.ts'
 import type { CompactInput, CompactOutcome } from '../../machines/outcomes.ts'
 import { summarised } from '../../machines/request.ts'
 import { baseOf, currentContext } from './callModel.ts'
@@ -16,7 +17,7 @@ export async function compact(deps: RunDeps, input: CompactInput, signal: AbortS
   const { conversation, trigger, report } = input
   const base = baseOf(deps, await currentContext(deps, conversation, report, signal))
   const began = deps.now()
-  const { subject, shorten } = subjectOf(input)
+  const { subject, shorten } = subjectOf(input, deps.session.model)
   const { kept } = subject
   const summary = await summarise(deps, base, subject, signal)
   const { usage } = summary
@@ -42,10 +43,12 @@ export async function compact(deps: RunDeps, input: CompactInput, signal: AbortS
 }
 
 /** @returns what is to be summarised, and which results are shortened beside */
-export function subjectOf({ conversation, trigger }: Pick<CompactInput, 'conversation' | 'trigger'>): {
-  subject: Subject
-  shorten: Wanted[]
-} {
+export function subjectOf(
+  input: Pick<CompactInput, 'conversation' | 'trigger'>,
+  model: string,
+): { subject: Subject; shorten: Wanted[] } {
+  const { trigger } = input
+  const conversation = forModel(input.conversation, model)
   const { kept, shorten } = trigger === 'emergency' ? planEmergency(conversation) : { kept: 0, shorten: [] }
   return { subject: { conversation, kept, focus: focusOf(conversation) }, shorten }
 }

@@ -7,19 +7,11 @@ import { requestMessages } from '../../machines/request.ts'
 import type { NextEvent, Plan, PlannedCall } from '../stepPorts.ts'
 import { baseOf, requestOf } from './callModel.ts'
 import { subjectOf } from './compact.ts'
-import type { RunDeps } from './deps.ts'
+import type { Position, RunDeps } from './deps.ts'
 import { firstMessages } from './summarise.ts'
 
 /** A service with the input it is started with. */
 export type Start = { [Name in ServiceName]: { service: Name; input: Services[Name]['input'] } }[ServiceName]
-
-/** Where a machine that runs stands. */
-export interface Position {
-  /** Transitions of the session so far. */
-  taken(): number
-  /** The events that it knows there. */
-  next(): NextEvent[]
-}
 
 /**
  * @param before transitions that the session had before this machine began
@@ -89,7 +81,7 @@ async function planOf(deps: RunDeps, { service, input }: Start): Promise<Plan> {
       return {
         service,
         trigger: input.trigger,
-        request: { ...base, messages: firstMessages(subjectOf(input).subject) },
+        request: { ...base, messages: firstMessages(subjectOf(input, deps.session.model).subject) },
       }
     }
     case 'callModel':
