@@ -6,13 +6,23 @@ import type { ModelOutcome, ModelPort, ModelRequest, Observe } from '../ports.ts
 import { attempt } from './attempt.ts'
 import type { Draft } from './draft.ts'
 import { type Failure, failureOf, type Subject } from './failure.ts'
-import type { Settled } from './index.ts'
 import { createPatience, type Verdict } from './patience.ts'
 import { redactor } from './redact.ts'
 import { replyRecord, usageOf } from './reply.ts'
 import { createClient, rawEvents } from './sdk.ts'
 import { createTransport } from './transport.ts'
 import { abortError } from './wireResponse.ts'
+
+/** Everything a call needs to know, settled once. */
+export interface Settled {
+  baseUrl: string
+  apiKey: string | null
+  authToken: string | null
+  idleMs: number
+  firstByteMs: number
+  retryMs: number
+  env: Record<string, string | undefined>
+}
 
 type CallOptions = Parameters<ModelPort['call']>[1]
 type Tried = { kind: 'whole'; draft: Draft } | { kind: 'failed'; failure: Failure; silentMs: number; shown: boolean }

@@ -4,6 +4,7 @@
  * `createModel` is light; the SDK and the HTTP client load at the first call, or earlier through `prepare`.
  */
 import type { ModelPort } from '../ports.ts'
+import type { Settled } from './call.ts'
 import { RETRY_MS } from './patience.ts'
 import { isNearby } from './proxy.ts'
 
@@ -33,17 +34,6 @@ export interface Model extends ModelPort {
   prepare(): void
   /** Ends the connections kept for later calls; a later call opens new ones. */
   close(): void
-}
-
-/** Everything a call needs to know, settled once. */
-export interface Settled {
-  baseUrl: string
-  apiKey: string | null
-  authToken: string | null
-  idleMs: number
-  firstByteMs: number
-  retryMs: number
-  env: Record<string, string | undefined>
 }
 
 /** @returns the model port over a server of the Messages API. */

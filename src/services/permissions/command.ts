@@ -1,13 +1,12 @@
 /** Judging a shell command: what it would run is held against the rules. */
 import { isInside } from '../paths.ts'
-import type { Policy, Touch } from './decide.ts'
 import type { Rule } from './rule.ts'
 import type { RuleSet } from './rules.ts'
 import { agrees, coverage } from './shell/allow.ts'
 import { forbids, type Unfolded, unfold } from './shell/forbid.ts'
 import type { CommandPattern } from './shell/pattern.ts'
 import { commandRule } from './suggest.ts'
-import type { Verdict } from './verdict.ts'
+import type { Policy, Touch, Verdict } from './verdict.ts'
 
 type Execute = Extract<Touch, { kind: 'execute' }>
 type CommandRule = Rule & { pattern: CommandPattern }

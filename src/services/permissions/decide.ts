@@ -2,44 +2,14 @@
  * Whether a call may run: the one place that decides, pure. Deny before ask before allow; then reading inside the
  * working directory and tools without effects; everything else asks (contract.md, section 8).
  */
-
 import { isInside } from '../paths.ts'
 import type { Decision } from '../ports.ts'
 import { judgeCommand } from './command.ts'
 import { protectedPart } from './protectedPaths.ts'
 import type { Rule } from './rule.ts'
 import { type RuleSet, rulesFor } from './rules.ts'
-import type { WithTree } from './shell/grammar.ts'
 import { pathRule } from './suggest.ts'
-import { howToAllow, type Verdict } from './verdict.ts'
-
-/** A path as the call gives it (absolute), and where it really leads. */
-export interface TouchedPath {
-  given: string
-  real: string
-}
-
-/** What a call would touch, with everything looked up that deciding needs. */
-export type Touch =
-  | { kind: 'none'; names: string[] }
-  | { kind: 'read'; paths: TouchedPath[] }
-  | { kind: 'write'; paths: TouchedPath[] }
-  /** `inputs`: files the command line reads through `<`. */
-  | { kind: 'execute'; command: string; inputs: TouchedPath[] }
-
-export interface Policy {
-  /** As a real path. */
-  cwd: string
-  /** The user's home directory. */
-  home: string
-  /** The agent's home, as a real path. */
-  agentHome: string
-  /** Directories outside the working directory that may be read, as real paths. */
-  readable: readonly string[]
-  rules: RuleSet
-  /** null where no rule needs one. */
-  parse: WithTree | null
-}
+import { howToAllow, type Policy, type Touch, type TouchedPath, type Verdict } from './verdict.ts'
 
 /** @returns the decision, with the rule it rests on where there is one */
 export function decide(tool: string, touch: Touch, policy: Policy): Decision {

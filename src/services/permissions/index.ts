@@ -3,12 +3,13 @@ import { messageOf } from '../../machines/errorText.ts'
 import type { ToolUseBlock } from '../../machines/messages.ts'
 import { absolutePath, realTarget } from '../paths.ts'
 import type { Approval, AskPerson, CallEffect, Decision, PermissionPort, Result } from '../ports.ts'
-import { decide, type Policy, type Touch, type TouchedPath } from './decide.ts'
+import { decide } from './decide.ts'
 import { parseRule, type Rule } from './rule.ts'
 import { compileRules, type RuleSet, type RuleTexts, rulesFor } from './rules.ts'
 import { coverage } from './shell/allow.ts'
 import { loadGrammar, type WithTree } from './shell/grammar.ts'
 import { readPlain } from './shell/plain.ts'
+import type { Policy, Touch, TouchedPath } from './verdict.ts'
 
 export interface PermissionOptions {
   /** The working directory as a real path. */

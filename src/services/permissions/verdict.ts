@@ -1,4 +1,34 @@
-/** What judging a call comes to, before it is said how to allow it. */
+/** What judging a call starts from, and what it comes to before it is said how to allow it. */
+import type { RuleSet } from './rules.ts'
+import type { WithTree } from './shell/grammar.ts'
+
+/** A path as the call gives it (absolute), and where it really leads. */
+export interface TouchedPath {
+  given: string
+  real: string
+}
+
+/** What a call would touch, with everything looked up that deciding needs. */
+export type Touch =
+  | { kind: 'none'; names: string[] }
+  | { kind: 'read'; paths: TouchedPath[] }
+  | { kind: 'write'; paths: TouchedPath[] }
+  /** `inputs`: files the command line reads through `<`. */
+  | { kind: 'execute'; command: string; inputs: TouchedPath[] }
+
+export interface Policy {
+  /** As a real path. */
+  cwd: string
+  /** The user's home directory. */
+  home: string
+  /** The agent's home, as a real path. */
+  agentHome: string
+  /** Directories outside the working directory that may be read, as real paths. */
+  readable: readonly string[]
+  rules: RuleSet
+  /** null where no rule needs one. */
+  parse: WithTree | null
+}
 
 export type Verdict =
   | { kind: 'allow'; rule?: string; source?: string }

@@ -11,9 +11,8 @@ import type {
   ToolEnv,
   ToolsPort,
 } from '../ports.ts'
-import type { StepPort } from '../stepPorts.ts'
+import type { NextEvent, StepPort } from '../stepPorts.ts'
 import type { Recorder } from './recorder.ts'
-import type { Position } from './stepping.ts'
 
 /** What a run has before its machine is made; its subagents share it. */
 export type RunParts = Omit<RunDeps, 'recorder' | 'begin' | 'state' | 'position' | 'now'>
@@ -22,6 +21,14 @@ export type RunParts = Omit<RunDeps, 'recorder' | 'begin' | 'state' | 'position'
 export interface RunMemory {
   notes: MemoryPort
   sideCalls: SideCallsPort
+}
+
+/** Where a machine that runs stands. */
+export interface Position {
+  /** Transitions of the session so far. */
+  taken(): number
+  /** The events that it knows there. */
+  next(): NextEvent[]
 }
 
 export interface RunDeps {
