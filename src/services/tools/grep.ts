@@ -46,6 +46,6 @@ export const grepTool = defineTool({
     const filter = parseFilter(glob)
     if (!filter.ok) return { kind: 'error', content: filter.message }
     const { findLines } = await import('./search/lines.ts')
-    return findLines({ pattern, place, kind, filter: filter.value }, env)
+    return findLines({ pattern, place, kind, filter: filter.value, glob }, env)
   },
 })

@@ -196,6 +196,11 @@ describe('where nothing is found', () => {
   test.each([
     ['*.zz', 'No file matches "*.zz" in the working directory. "**/" before a name looks into all directories.'],
     ['**/*.zz', 'No file matches "**/*.zz" in the working directory.'],
+    ['*.zz,*.yy', 'No file matches "*.zz,*.yy" in the working directory. Write {*.a,*.b} for one or the other.'],
+    [
+      '**/node_modules/**',
+      'No file matches "**/node_modules/**" in the working directory. node_modules and .git are left out unless the pattern begins with their directory, or path leads into it.',
+    ],
     ['src', 'No file matches "src" in the working directory. src is a directory: "**" after it finds the files in it.'],
     ['nope/**', 'No file matches "nope/**" in the working directory. There is no directory nope.'],
   ])('%s says what to do', async (pattern, content) => {

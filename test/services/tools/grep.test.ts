@@ -37,6 +37,10 @@ const ok = (...lines: string[]) => ({ kind: 'ok', content: lines.join('\n') })
 const error = (content: string) => ({ kind: 'error', content })
 const none = (pattern: string, where = 'the working directory') =>
   ok(`No line matches ${JSON.stringify(pattern)} in ${where}.`)
+const noFile = (glob: string) =>
+  ok(
+    `No file in the working directory matches the glob ${JSON.stringify(glob)}, so nothing was searched. Ignored files, .git and node_modules are left out unless path leads into them.`,
+  )
 
 describe('matching lines', () => {
   test('come as path:line:text, sorted by path', async () => {
@@ -134,7 +138,7 @@ describe('a pattern or path that looks like an option', () => {
     expect(await grep('--pre=./evil.sh')).toEqual(ok('a.txt:1:--pre=./evil.sh'))
     expect(await grep('-n')).toEqual(ok('a.txt:2:-n'))
     expect(await grep('^-e$')).toEqual(ok('a.txt:3:-e'))
-    expect(await grep('--', { glob: '--pre=./evil.sh' })).toEqual(none('--'))
+    expect(await grep('--', { glob: '--pre=./evil.sh' })).toEqual(noFile('--pre=./evil.sh'))
     expect(await grep('x', { path: '--files' })).toEqual(
       error('There is no file or directory --files. Give a path that exists.'),
     )
@@ -167,7 +171,7 @@ describe('what is left out', () => {
     put('sub/g', 'word\n')
     put('bin', Buffer.concat([Buffer.from('word\n'.repeat(200)), Buffer.alloc(10)]))
     expect(await grep('word')).toEqual(ok('.env:1:word', 'sub/g:1:word'))
-    expect(await grep('word', { glob: '*.log' })).toEqual(none('word'))
+    expect(await grep('word', { glob: '*.log' })).toEqual(noFile('*.log'))
     expect(await grep('word', { path: 'node_modules' })).toEqual(ok('node_modules/c:1:word'))
     expect(await grep('word', { path: 'dist/a' })).toEqual(ok('dist/a:1:word'))
   })
@@ -217,8 +221,14 @@ describe('glob', () => {
     ['{src/*,a}.ts', ['a.ts', 'src/b.ts']],
     ['?.ts', ['a.ts', 'app/[id]/e.ts', 'src/b.ts', 'src/deep/d.ts']],
     ['include:x', []],
+    ['*.ts,*.js', ['a.js', 'a.ts', 'app/[id]/e.ts', 'src/b.ts', 'src/deep/d.ts']],
+    ['*.js, src/*.tsx', ['a.js', 'src/c.tsx']],
+    ['*.js *.tsx', ['a.js', 'src/c.tsx']],
+    ['a b*.ts', []],
   ])('%s chooses files', async (glob, paths) => {
-    expect(await grep('x', { glob })).toEqual(paths.length > 0 ? ok(...paths.map((path) => `${path}:1:x`)) : none('x'))
+    expect(await grep('x', { glob })).toEqual(
+      paths.length > 0 ? ok(...paths.map((path) => `${path}:1:x`)) : noFile(glob),
+    )
   })
 
   test('is about paths below path, or below the working directory', async () => {
@@ -254,6 +264,28 @@ describe('what cannot be searched for', () => {
     put('a', 'x\n')
     expect(await grep('y')).toEqual(none('y'))
     expect(await grep('y', { path: 'a' })).toEqual(none('y', 'a'))
+    expect(await grep('y', { glob: 'a*' })).toEqual(
+      ok('No line matches "y" in files that match "a*" in the working directory.'),
+    )
+  })
+
+  test('what is there as plain text is not said to be nowhere', async () => {
+    put('a.c', 'int main() {\n')
+    put('b.log', 'x[0] = y\n')
+    const hint = 'As plain text it is there: put a backslash before ( ) [ ] { } . * + ? | ^ $ that mean themselves.'
+    expect(await grep('main() {')).toEqual(ok(`No line matches "main() {" in the working directory. ${hint}`))
+    expect(await grep('x[0]', { path: 'b.log' })).toEqual(ok(`No line matches "x[0]" in b.log. ${hint}`))
+    expect(await grep('x[0]', { glob: '*.c' })).toEqual(
+      ok('No line matches "x[0]" in files that match "*.c" in the working directory.'),
+    )
+    expect(await grep('main() {}')).toEqual(none('main() {}'))
+  })
+
+  test('nor is it told of a file that a rule hides', async () => {
+    put('a.c', 'int main() {\n')
+    env.hides = (path) => path.endsWith('a.c')
+    expect(await grep('main() {')).toEqual(none('main() {'))
+    expect(await grep('main', { glob: '*.c' })).toEqual(noFile('*.c'))
   })
 
   test('an interrupted search says so', async () => {

@@ -122,6 +122,10 @@ function nothing({ pattern, from, places }: FileSearch, cwd: string): string {
   if (missing) return `${sentence} There is no directory ${shownPath(missing.directory, cwd)}.`
   const directory = places.map((place) => join(place.directory, onlyName(place) ?? '')).find(isOtherDirectory(from))
   if (directory) return `${sentence} ${shownPath(directory, cwd)} is a directory: "**" after it finds the files in it.`
+  if (/^[^{}]*\*[^{}]*[,|\s][^{}]*\*/.test(pattern)) return `${sentence} Write {*.a,*.b} for one or the other.`
+  if (/(^|\/)(node_modules|\.git)(\/|$)/.test(pattern)) {
+    return `${sentence} node_modules and .git are left out unless the pattern begins with their directory, or path leads into it.`
+  }
   return pattern.includes('**') ? sentence : `${sentence} "**/" before a name looks into all directories.`
 }
 

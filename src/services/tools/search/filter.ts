@@ -19,7 +19,7 @@ export interface Filter {
 export function parseFilter(glob: string | undefined): Result<Filter> {
   if (glob === undefined) return { ok: true, value: { args: [], matches: () => true } }
   const isNegated = glob.startsWith('!')
-  const expanded = expandBraces(isNegated ? glob.slice(1) : glob)
+  const expanded = expandBraces(isNegated ? glob.slice(1) : asOneGlob(glob))
   if (!expanded.ok) return expanded
   const patterns: Segment[][] = []
   for (const alternative of expanded.value) {
@@ -29,6 +29,14 @@ export function parseFilter(glob: string | undefined): Result<Filter> {
   }
   const matches = (path: string[]) => patterns.some((pattern) => matchesBelow(pattern, path)) !== isNegated
   return { ok: true, value: { args: isNegated ? [] : typeArgs(expanded.value), matches } }
+}
+
+/** Several globs as other agents take them, with commas or blanks between: `*.ts,*.js` for `{*.ts,*.js}`. */
+function asOneGlob(glob: string): string {
+  if (/[{}\\]/.test(glob)) return glob
+  const parts = glob.split(/[,\s]+/).filter((part) => part !== '')
+  // Each must be a pattern, or it is one whose names have a comma or a blank in them.
+  return parts.length > 1 && parts.every((part) => /^[^!].*\*|^\*/.test(part)) ? `{${parts.join(',')}}` : glob
 }
 
 function segmentsOf(pattern: string): Result<Segment[]> {

@@ -4,6 +4,7 @@ import { realTarget } from '../../paths.ts'
 import type { ToolEnv, ToolResult } from '../../ports.ts'
 import { type Event, parseEvent } from './events.ts'
 import type { Filter } from './filter.ts'
+import { whyNothing } from './nothing.ts'
 import { type RipgrepEnd, recordsOf, runRipgrep } from './ripgrep.ts'
 import { MOST_CHARACTERS, shownPath, timeLimit, troubleOf } from './show.ts'
 
@@ -17,21 +18,42 @@ export interface LineSearch {
   place: string
   kind: 'file' | 'directory'
   filter: Filter
+  /** What the filter was made of. */
+  glob: string | undefined
 }
 
 /** @returns `path:line:text` for each matching line, sorted by path; or a sentence where there is none */
 export async function findLines(search: LineSearch, env: ToolEnv): Promise<ToolResult> {
   const directory = search.kind === 'directory' ? search.place : dirname(search.place)
-  const found = new FoundLines(search, directory, env)
+  const target = search.kind === 'directory' ? './' : `./${basename(search.place)}`
+  const isWanted = wanted(search, directory, env)
+  const found = new FoundLines(search, directory, env.cwd, isWanted)
   const end = await runRipgrep({
-    args: [...argsOf(search), '--', search.kind === 'directory' ? './' : `./${basename(search.place)}`],
+    args: [...argsOf(search), '--', target],
     directory,
     env: env.childEnv,
     signal: env.signal,
     timeoutMs: timeLimit(directory),
     onOutput: recordsOf(0x0a, LONGEST_RECORD, (record, kind) => found.take(parseEvent(record, kind))),
   })
-  return answer(search, found, end, env.cwd)
+  found.flush()
+  const trouble = troubleOf(end)
+  if (found.lines.length > 0) return answer(found.lines, end, trouble)
+  if (end.kind === 'failed') return { kind: 'error', content: whatIsWrong(end.said) }
+  if (trouble !== null && end.kind !== 'partly') return { kind: 'error', content: trouble }
+  const sentence = await whyNothing({ search, directory, target, isWanted }, env)
+  return { kind: 'ok', content: trouble === null ? sentence : `${sentence} ${trouble}` }
+}
+
+/** @returns whether the search is about a file, by its absolute path */
+function wanted({ filter, kind }: LineSearch, directory: string, { cwd, hides }: ToolEnv): (path: string) => boolean {
+  if (kind === 'file') return () => true
+  // ripgrep follows no links below the directory it starts in, so this is where its files really are.
+  const real = realTarget(directory)
+  return (path) => {
+    if (hides?.(join(real, relative(directory, path))) ?? false) return false
+    return [directory, cwd].some((from) => filter.matches(relative(from, path).split('/')))
+  }
 }
 
 function argsOf({ pattern, kind, filter }: LineSearch): string[] {
@@ -49,18 +71,16 @@ class FoundLines {
   readonly #search: LineSearch
   readonly #directory: string
   readonly #cwd: string
-  readonly #hides: (path: string) => boolean
+  readonly #isWanted: (path: string) => boolean
   /** Of the file being searched; they count once it has proved to be no binary file. */
   #pending: string[] = []
   #characters = 0
 
-  constructor(search: LineSearch, directory: string, { cwd, hides }: ToolEnv) {
+  constructor(search: LineSearch, directory: string, cwd: string, isWanted: (path: string) => boolean) {
     this.#search = search
     this.#directory = directory
     this.#cwd = cwd
-    // ripgrep follows no links below the directory it starts in, so this is where its files really are.
-    const real = realTarget(directory)
-    this.#hides = (path) => hides?.(join(real, relative(directory, path))) ?? false
+    this.#isWanted = isWanted
   }
 
   take(event: Event): 'more' | 'enough' {
@@ -94,13 +114,6 @@ class FoundLines {
     return 'more'
   }
 
-  #isWanted(absolute: string): boolean {
-    const { filter, kind } = this.#search
-    if (kind === 'file') return true
-    if (this.#hides(absolute)) return false
-    return [this.#directory, this.#cwd].some((from) => filter.matches(relative(from, absolute).split('/')))
-  }
-
   #endFile({ path, isBinary }: { path: string; isBinary: boolean }): void {
     if (!isBinary) this.flush()
     else if (this.#pending.length > 0) {
@@ -111,17 +124,7 @@ class FoundLines {
   }
 }
 
-function answer(search: LineSearch, found: FoundLines, end: RipgrepEnd, cwd: string): ToolResult {
-  found.flush()
-  const { lines } = found
-  const trouble = troubleOf(end)
-  if (lines.length === 0) {
-    if (end.kind === 'failed') return { kind: 'error', content: whatIsWrong(end.said) }
-    if (trouble !== null && end.kind !== 'partly') return { kind: 'error', content: trouble }
-    const where = search.place === cwd ? 'the working directory' : shownPath(search.place, cwd)
-    const sentence = `No line matches ${JSON.stringify(search.pattern)} in ${where}.`
-    return { kind: 'ok', content: trouble === null ? sentence : `${sentence} ${trouble}` }
-  }
+function answer(lines: string[], end: RipgrepEnd, trouble: string | null): ToolResult {
   if (end.kind === 'enough')
     lines.push(
       `[the first ${lines.length} matching lines; there are more. Narrow the pattern, path or glob to see them]`,
