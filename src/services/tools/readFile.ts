@@ -43,7 +43,7 @@ export const readFileTool = defineTool<Input>({
     const opened = await openRegular(path, approved?.get(path))
     switch (opened.kind) {
       case 'missing':
-        return failure(`${call.path} does not exist. ${await whatIsThere(path)}`.trim())
+        return failure(`${call.path} does not exist. ${await whatIsThere(path)}`.trimEnd())
       case 'refused':
         return failure(`${call.path} cannot be read because ${opened.reason}.${adviceFor(opened.reason)}`)
       case 'file':
@@ -188,6 +188,8 @@ function present(call: Input, window: LineWindow, atEnd: boolean): ToolResult {
       : ['Not valid UTF-8: bytes that do not decode are shown as \uFFFD, and edit_file refuses the file.']),
   ]
   const text = window.lines.join('\n') + (window.ended ? '\n' : '')
+  // Blank text would reach the model as no output at all.
+  if (text.trim() === '') notes.unshift(`${count(window.lines.length, 'line')} of nothing but white space.`)
   return { kind: 'ok', content: notes.length === 0 ? text : `${text}${window.ended ? '' : '\n'}\n[${notes.join(' ')}]` }
 }
 

@@ -41,11 +41,17 @@ export interface ToolsOptions {
  */
 export function createTools({ builtIn, more = [] }: ToolsOptions = {}): ToolsPort {
   const tools = byName([...wanted(builtIn), ...more])
+  const offered = () => [...tools.values()].filter((tool) => tool.isOffered?.() ?? true)
   return {
-    specs: () => [...tools.values()].filter((tool) => tool.isOffered?.() ?? true).map(specOf),
+    specs: () => offered().map(specOf),
     check: async (call, cwd) => {
       const tool = tools.get(call.name)
-      if (tool === undefined) return unknown(call.name, [...tools.keys()])
+      if (tool === undefined) {
+        return unknown(
+          call.name,
+          offered().map(({ name }) => name),
+        )
+      }
       const checked = checkInput(tool, specOf(tool), call.input)
       return checked.kind === 'invalid' ? checked : ready(tool, checked.input, call, cwd)
     },

@@ -35,6 +35,17 @@ describe('text', () => {
     expect(await read('a.txt')).toEqual({ kind: 'ok', content: 'one\ntwo' })
   })
 
+  test('of white space alone says that it is', async () => {
+    await put('a.txt', '\n \n')
+    expect(await read('a.txt')).toEqual({ kind: 'ok', content: '\n \n\n[2 lines of nothing but white space.]' })
+    await put('b.txt', '\t')
+    expect(await read('b.txt')).toEqual({ kind: 'ok', content: '\t\n\n[1 line of nothing but white space.]' })
+    expect(await read('a.txt', { limit: 1 })).toEqual({
+      kind: 'ok',
+      content: '     1\t\n\n[Lines 1-1 of 2 shown; read on with offset 2.]',
+    })
+  })
+
   test('offset and limit give numbered lines and say how to read on', async () => {
     await put('a.txt', 'a\nb\nc\nd\n')
     expect(await read('a.txt', { offset: 2, limit: 2 })).toEqual({
@@ -283,6 +294,14 @@ describe('paths', () => {
     expect(await read('lib/deep/a.ts')).toEqual({
       kind: 'error',
       content: `lib/deep/a.ts does not exist. The directory ${join(w.dir, 'lib')} does not exist.`,
+    })
+  })
+
+  test('a blank before a name is part of it, also in what is said', async () => {
+    await put('a.txt', 'x')
+    expect(await read(' a.txt')).toEqual({
+      kind: 'error',
+      content: ` a.txt does not exist. Did you mean ${join(w.dir, 'a.txt')}?`,
     })
   })
 

@@ -107,6 +107,14 @@ describe('a call', () => {
     },
   )
 
+  test('of an unknown tool does not speak of one that is not offered now', async () => {
+    const withHidden = createTools({ builtIn: ['bash'], more: [{ ...echo, isOffered: () => false }] })
+    expect(await withHidden.check(call('nope', {}), w.dir)).toEqual({
+      kind: 'invalid',
+      content: 'There is no tool "nope". The tools are: bash.',
+    })
+  })
+
   test('tells what it would touch, with absolute paths, before it runs', async () => {
     const checked = await tools.check(call('write_file', { path: 'a/../b', content: '' }), '/tmp/x')
     expect(checked).toMatchObject({
