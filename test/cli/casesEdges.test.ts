@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { agentEnv, CLI, type Ended, ended, resultOf } from '../support/agent.ts'
-import { apiError, call, reply, type ScriptedReply } from '../support/fakeModel.ts'
+import { apiError, call, hang, reply, type ScriptedReply } from '../support/fakeModel.ts'
 import { type SetUp, setUp } from './setUp.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -97,6 +97,14 @@ describe('stdin beside a prompt', () => {
     })
     expect((await ended(child)).code).toBe(0)
     expect(agent.model.requests).toHaveLength(1)
+  })
+
+  test('an argument of 127 KB and 300 KB beside it arrive whole', async () => {
+    const agent = await setUp(['fine'])
+    const [prompt, piped] = ['é'.repeat(65_000), 'line ü\n'.repeat(40_000)]
+    expect((await agent.run(['-p', prompt], { stdin: piped })).code).toBe(0)
+    const content = agent.model.requests[0]?.body.messages[0]?.content
+    expect(content?.map(({ text }) => text === prompt || text === piped)).toEqual([true, true])
   })
 
   test('white space alone adds nothing', async () => {
@@ -211,6 +219,17 @@ describe('colours', () => {
       }
     },
   )
+})
+
+describe.runIf(existsSync('/dev/full'))('a full disk', () => {
+  test('before anything came: no session is said to be kept', async () => {
+    const agent = await setUp([hang()])
+    const end = await shell(agent, `agent -C ${agent.dir} -p hi --output-format stream-json >/dev/full`)
+    expect([end.code, end.stderr]).toEqual([
+      1,
+      expect.stringMatching(/error: The answer could not be written to stdout \(ENOSPC.*\)\.\n$/),
+    ])
+  })
 })
 
 describe('the usage of a run', () => {

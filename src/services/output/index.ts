@@ -135,7 +135,8 @@ function showsProgress({ format, stderrIsTty, stdoutIsTty }: OutputOptions): boo
 
 function reportLoss(gone: Gone | null, result: RunResult, screen: Screen, label: string): void {
   if (gone?.kind !== 'failed') return
-  const where = result.session_id === '' ? '' : ` It is kept: \`agent sessions show ${result.session_id}\` shows it.`
+  // Without a reply there is no answer, and perhaps no session.
+  const where = result.num_turns === 0 ? '' : ` It is kept: \`agent sessions show ${result.session_id}\` shows it.`
   screen.line(`${label} The answer could not be written to stdout (${printableLine(gone.message)}).${where}`)
 }
 
