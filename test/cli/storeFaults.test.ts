@@ -157,6 +157,20 @@ describe('a file that is no database of ours', () => {
     expect(place.model.requests.at(-1)?.body.messages[0]?.content[0]?.text).toBe('second')
   })
 
+  test('one that was emptied beside its log: both are moved aside, since the log holds the sessions', async () => {
+    const place = await setUp(['a', 'the answer'])
+    await place.run(['-p', 'first'])
+    truncateSync(databaseOf(place))
+    const log = readFileSync(`${databaseOf(place)}-wal`)
+    expect(log.length).toBeGreaterThan(0)
+    const end = await place.run(['-p', 'second'])
+    expectClean(end)
+    expect([end.code, resultOf(end).result]).toEqual([0, 'the answer'])
+    expect(end.stderr).toMatch(/^warning: .*cannot be used because it is empty, and its log alone .*damaged-1, .*\n$/)
+    expect(readFileSync(`${databaseOf(place)}.damaged-1-wal`).equals(log)).toBe(true)
+    expect(await place.run(['-c', '-p', 'third'])).toMatchObject({ stderr: expect.not.stringContaining('damaged') })
+  })
+
   test('an empty one is filled', async () => {
     const place = await setUp(['a', 'b'])
     mkdirSync(agentOf(place))

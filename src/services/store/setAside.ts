@@ -77,6 +77,15 @@ export async function setForeignLogAside(path: string, warn: (message: string) =
   }
 }
 
+/**
+ * @returns whether the database has no byte while its log has: SQLite would delete that log, with all that a small
+ *   store holds. While a database is made it has its first page before it has a log, so the log is looked at first.
+ */
+export function isEmptyBesideItsLog(path: string): boolean {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
+  return log !== undefined && log.size > 0 && statSync(path, { throwIfNoEntry: false })?.size === 0
+}
+
 /** @returns whether a file is there whose first bytes are no log's; one that is empty or gone is nothing to move */
 function beginsForeign(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false })

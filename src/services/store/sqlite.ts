@@ -8,7 +8,7 @@ import { createPrivateFile, ensurePrivateDir, tightenFile } from '../privateFile
 import { StoreError, storeError } from './errors.ts'
 import { paddedSeq } from './keys.ts'
 import { type KeyValue, type Pair, PLAIN_TEXT, untilMissing } from './keyValue.ts'
-import { fileIdentity, setDatabaseAside, setForeignLogAside } from './setAside.ts'
+import { fileIdentity, isEmptyBesideItsLog, setDatabaseAside, setForeignLogAside } from './setAside.ts'
 import { shrink } from './shrink.ts'
 
 /** How long a statement waits for another process that writes, in milliseconds. */
@@ -71,7 +71,9 @@ async function prepareFiles(path: string, warn: (message: string) => void): Prom
     )
   }
   await setForeignLogAside(path, warn)
-  if (found === undefined && createPrivateFile(path, '')) await createDatabase(path)
+  const emptied = isEmptyBesideItsLog(path)
+  if (emptied) await setDatabaseAside(path, fileIdentity(path), 'it is empty, and its log alone is no database', warn)
+  if ((emptied || found === undefined) && createPrivateFile(path, '')) await createDatabase(path)
   for (const part of ['', '-wal', '-shm']) tightenFile(path + part)
 }
 
