@@ -47,7 +47,7 @@ async function expectRecovery(fault: Reply, status: number | null, error: unknow
 }
 
 describe('a stream that breaks before message_stop is asked for again, and half of it leaves no trace', () => {
-  const ended = 'The answer of the server ended before it was whole'
+  const ended = 'The server answered 200, and the answer ended before it was whole'
   const cases = POINTS.flatMap((after) => (['end', 'destroy', 'reset', 'stall'] as const).map((by) => ({ after, by })))
   it.each(cases)('after $after by $by', async ({ after, by }) => {
     const nothing = after === 'headers' && by === 'end'

@@ -128,7 +128,7 @@ async function readEvents(events: AsyncGenerator<RawEvent>, status: number, give
       return draft
     }
   }
-  throw new NoMessage(status, 'The answer of the server ended before it was whole')
+  throw new NoMessage(status, `The server answered ${status}, and the answer ended before it was whole`)
 }
 
 function parsed(event: string | null, data: string, status: number): unknown {
