@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
 import { createTaskOutputs } from '../../src/services/compaction/taskOutputs.ts'
 import { createContext } from '../../src/services/context/index.ts'
-import type { Progress } from '../../src/services/ports.ts'
+import type { ModelPort, Progress } from '../../src/services/ports.ts'
 import { atMost } from '../../src/services/provide/sideBySide.ts'
 import { createSubagents } from '../../src/services/provide/subagent.ts'
 import { createStore } from '../../src/services/store/index.ts'
@@ -27,7 +27,7 @@ async function heapInUse(): Promise<number> {
 }
 
 /** Subagents over a real server, store and file system. */
-async function open(replies: Parameters<typeof serve>[0]) {
+async function open(replies: Parameters<typeof serve>[0], changed: (model: ModelPort) => ModelPort = (model) => model) {
   const model = await serve(replies)
   const top = realpathSync(mkdtempSync(join(tmpdir(), 'stepwright-subagents-')))
   const store = createStore({ home: join(top, 'home'), warn: () => {} })
@@ -54,7 +54,7 @@ async function open(replies: Parameters<typeof serve>[0]) {
       limits: { max_turns: 250, input_tokens: 100_000 },
       maxOutputTokens: 1000,
       context,
-      model: modelAt(model.url),
+      model: changed(modelAt(model.url)),
       tools,
       toolEnv: { cwd: top, childEnv: process.env, seen: new Map() },
       permissions: {
@@ -93,6 +93,28 @@ test('a hundred subagents leave nothing in memory', async () => {
   const after = await runSome(10, 110)
   // Each conversation has more than 200,000 characters: kept, a hundred of them would be 20 MB.
   expect(after - before).toBeLessThan(3_000_000)
+})
+
+test('a bug that breaks the machine of one is told to the parent, with what it had cost', async () => {
+  const { subagents } = await open([reply([call('no_such_tool', {})]), 'never folded'], (model) => {
+    let calls = 0
+    return {
+      call: async (...args) => {
+        const outcome = await model.call(...args)
+        // Adding up the usage throws in the middle of a transition.
+        if (++calls === 2) Object.assign(outcome.record, { usage: null })
+        return outcome
+      },
+    }
+  })
+  const { signal } = new AbortController()
+  const result = await subagents.run({ description: 'break', id: 't', signal })
+  expect(result).toMatchObject({
+    kind: 'error',
+    content: expect.stringMatching(/^The subagent's work is unfinished: it failed \(.*null/),
+    delegated: { usage: { output_tokens: expect.any(Number) }, denials: [] },
+  })
+  expect(result.delegated?.usage.output_tokens).toBeGreaterThan(0)
 })
 
 test('those that wait for their turn when the run is interrupted never start', async () => {
