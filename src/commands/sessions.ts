@@ -82,12 +82,14 @@ async function run(args: SessionsArgs, deps: SessionsDeps, stdout: Sink, stderr:
   if (!found.ok) return found
   if (args.action === 'rm') return removeSession(store, found.value, args.json, view)
 
+  // Before it is read: a run that ends meanwhile has then written what it leaves.
+  const holder = (await store.owner(found.value)) === null ? 'none' : 'run'
   const session = await store.load(found.value)
   if (session === null) return { ok: false, message: unknownSession(found.value) }
   for (const warning of session.warnings) stderr.write(`warning: ${printable(warning)}\n`)
   if (args.action === 'export') exportSession(session, view)
   else if (args.json) view.print(jsonLine({ ...publicHead(session.head), entries: session.entries }))
-  else showSession(session, view)
+  else showSession(session, holder, view)
   return { ok: true, value: undefined }
 }
 

@@ -21,12 +21,15 @@ import { age } from './sessionsList.ts'
 /** How many lines of a result or a summary are shown; `export` has all of them. */
 const SHOWN_LINES = 6
 
-/** Prints the whole session; long results are cut, replies are not. */
-export function showSession(session: LoadedSession, view: View): void {
+/**
+ * Prints the whole session; long results are cut, replies are not.
+ * @param holder whether a run is at work on it: what has no result at the end is then still to come
+ */
+export function showSession(session: LoadedSession, holder: 'run' | 'none', view: View): void {
   printHead(session.head, view)
   const reader = createReader(view)
   for (const entry of session.entries) reader.read(entry.record)
-  reader.end()
+  reader.end(holder)
 }
 
 function printHead(head: SessionHead, view: View): void {
@@ -46,7 +49,7 @@ interface OpenCall {
   state: 'not run' | 'never started' | 'interrupted, its outcome is unknown' | ToolFinishedRecord
 }
 
-function createReader(view: View): { read(record: JournalRecord): void; end(): void } {
+function createReader(view: View): { read(record: JournalRecord): void; end(holder: 'run' | 'none'): void } {
   const { bold, dim, green, red, yellow } = view.colors
   /** The calls of the last reply that are not shown yet, in call order: that in which they ended is chance. */
   const open = new Map<string, OpenCall>()
@@ -58,10 +61,12 @@ function createReader(view: View): { read(record: JournalRecord): void; end(): v
     const args = describeCall(call, room)
     paragraph(`${mark} ${bold(name)}${args === '' ? '' : ` ${args}`} ${dim(end)}`)
   }
-  const showOpen = (which: 'whatHasEnded' | 'all') => {
+  const showOpen = (which: 'whatHasEnded' | 'all' | 'allOfRun') => {
     for (const [id, { call, state }] of open) {
       if (typeof state !== 'string') showFinished(call, state)
       else if (which === 'whatHasEnded') return
+      else if (which === 'allOfRun')
+        callLine(yellow('…'), call, state === 'never started' ? '(not started yet)' : '(running)')
       else callLine(red('✗'), call, `(${state})`)
       open.delete(id)
     }
@@ -102,7 +107,7 @@ function createReader(view: View): { read(record: JournalRecord): void; end(): v
       for (const line of firstLines(record.summary, SHOWN_LINES, view.columns)) view.print(dim(line))
     }
   }
-  return { read, end: endRound }
+  return { read, end: (holder) => showOpen(holder === 'run' ? 'allOfRun' : 'all') }
 }
 
 /** Records after which a call that still has no result will not get one. */

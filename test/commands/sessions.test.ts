@@ -330,6 +330,26 @@ describe('agent sessions', () => {
     ])
   })
 
+  it('says of the calls of a run that is at work that they run or wait, not that they were interrupted', async () => {
+    await make(FIRST, { records: everything().slice(0, 6) })
+    const held = await store.hold(FIRST)
+    const shown = async () => (await sessions({ action: 'show', id: FIRST })).stdout.split('\n').slice(-10)
+    expect(await shown()).toEqual([
+      '… bash ls (running)',
+      '',
+      '… bash cat ␛[2J (running)',
+      '',
+      '… bash rm x (not started yet)',
+      '',
+      '… bash sleep 9 (running)',
+      '',
+      '… bash true (not started yet)',
+      '',
+    ])
+    if (held.ok) await held.value.release()
+    expect((await shown())[6]).toBe('✗ bash sleep 9 (interrupted, its outcome is unknown)')
+  })
+
   it('shows what is left of a damaged session, with a warning', async () => {
     await make(FIRST)
     const damaged: StorePort = {
