@@ -16,6 +16,9 @@ export const DESCRIPTION_LENGTH = 1024
 /** A name longer than this is no name; UTF-16 units. */
 const LONGEST_NAME = 128
 
+/** How YAML writes that there is no value. */
+const NOTHING = /^(null|~)$/i
+
 /** The fields that matter here; the others (license, allowed-tools, …) stand in the text for the model to read. */
 const FIELDS = ['name', 'description'] as const
 
@@ -31,7 +34,7 @@ export async function readManifest(read: ReadText, directory: string): Promise<M
   if (kind === 'absent') remarks.push('It has no front matter: begin it with ---, name, description, ---.')
   if (kind === 'unclosed') remarks.push('Its front matter is not closed: end it with a line ---.')
   if (broken) remarks.push('Its front matter is not valid YAML: put values that hold a colon in quotes.')
-  const described = lineOf(fields.description)
+  const described = NOTHING.test(fields.description ?? '') ? '' : lineOf(fields.description)
   // A file that only begins with a rule, or whose block holds no fields, is all text.
   const isAllText = Object.keys(fields).length === 0
   const description = described || firstLine(body) || (isAllText ? firstLine(read.text) : '')

@@ -84,6 +84,7 @@ function fileAt(path: string, { within }: SkillFolder, warnings: string[]): Skil
   const found = look(path)
   switch (found.kind) {
     case 'missing':
+      warnings.push(...misnamed(path))
       return null
     case 'unusable':
       warnings.push(leftOut(path, found.reason))
@@ -95,6 +96,16 @@ function fileAt(path: string, { within }: SkillFolder, warnings: string[]): Skil
       warnings.push(leftOut(path, `${link}; agent trust lets it be followed`))
       return null
     }
+  }
+}
+
+/** A name is a name in one case only, on most systems: what cannot be found is not passed over without a word. */
+function misnamed(path: string): string[] {
+  try {
+    const name = readdirSync(dirname(path)).find((entry) => entry.toUpperCase() === 'SKILL.MD')
+    return name === undefined ? [] : [leftOut(join(dirname(path), name), 'its file must be called SKILL.md')]
+  } catch {
+    return []
   }
 }
 

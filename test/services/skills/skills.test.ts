@@ -126,6 +126,30 @@ describe('the folders', () => {
   })
 })
 
+describe('a file that is nearly a skill', () => {
+  test('by its name in another case is told of, since the system does not find it', async () => {
+    const place = makePlace()
+    place.put('project/skills/lower/skill.md', '---\nname: lower\ndescription: A skill\n---\n')
+    place.put('project/skills/other/README.md', 'No skill at all.')
+    expect(await found(place)).toEqual({
+      skills: [],
+      warnings: [
+        `The skill ${join(place.cwd, 'skills/lower/skill.md')} was left out: its file must be called SKILL.md.`,
+      ],
+    })
+  })
+
+  test('with no value for its description has its first line instead', async () => {
+    const place = makePlace()
+    place.put('project/skills/a/SKILL.md', '---\nname: a\ndescription: null\n---\n# Mend a\n')
+    place.put('project/skills/b/SKILL.md', '---\nname: b\ndescription: ~\n---\nMend b\n')
+    expect((await found(place)).skills).toEqual([
+      ['a', 'Mend a'],
+      ['b', 'Mend b'],
+    ])
+  })
+})
+
 describe('the catalog', () => {
   test('is the same in whatever order the directories were made', async () => {
     const names = ['b', 'C', 'a', 'ä', 'c', '10', '9']
