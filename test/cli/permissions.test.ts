@@ -92,6 +92,24 @@ test('a plain command that a rule of the user allows runs', async () => {
   expect(results(agent, 1)[2]?.content).toContain('"Bash(cat)"')
 })
 
+test('what a rule allows runs by itself, and beside what it does not allow not at all', async () => {
+  const agent = await setUp([bash('git log --format=%s', 'git log --format=%s; touch p', 'touch p'), 'done'])
+  userSettings(agent, { permissions: { allow: ['Bash(git log:*)'] } })
+  const identity = ['-c', 'user.email=e@example.com', '-c', 'user.name=n']
+  for (const args of [
+    ['init', '-q'],
+    [...identity, 'commit', '-q', '--allow-empty', '-m', 'first'],
+  ])
+    execFileSync('git', args, { cwd: agent.dir })
+  await agent.run(['-p', 'go'])
+  expect(results(agent, 1).map(({ content, is_error = false }) => [is_error, content.slice(0, 18)])).toEqual([
+    [false, 'first'],
+    [true, 'Permission refused'],
+    [true, 'Permission refused'],
+  ])
+  expect(existsSync(join(agent.dir, 'p'))).toBe(false)
+})
+
 test('a deny rule holds with --yes, whatever the spelling', async () => {
   const commands = [
     'git push',

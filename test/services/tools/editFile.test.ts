@@ -129,6 +129,11 @@ describe('line endings and marks', () => {
     expect(await edited('a\r\nb\n', '\r', '')).toBe('a\nb\n')
   })
 
+  test('a last line without an end stays without one, whatever the others have', async () => {
+    for (const end of ['\n', '\r\n', '\r'])
+      expect(await edited(`a${end}b${end}c`, 'b\nc', 'B\nx\nC')).toBe(`a${end}B${end}x${end}C`)
+  })
+
   test('a byte-order mark neither hinders the first line nor is lost', async () => {
     expect(await edited('\uFEFFusing A;\r\nX\r\n', 'using A;\nX', 'using B;\nX')).toBe('\uFEFFusing B;\r\nX\r\n')
     expect(await edited('\uFEFFusing A;\r\nX\r\n', 'X', 'Y')).toBe('\uFEFFusing A;\r\nY\r\n')
@@ -150,6 +155,25 @@ describe('an edit that is refused leaves the file as it is', () => {
     expect(await refused('abc\n', 'abc', 'abc')).toBe('old_text and new_text are the same; nothing was changed.')
     expect(await refused('a\uFFFDb', 'a\uD800b', 'x')).toMatch(/^old_text holds half a character/)
     expect(await refused('abc', 'abc', '\uDC00')).toMatch(/^new_text holds half a character/)
+  })
+
+  test('white space is text like any other', async () => {
+    expect(await refused('abc\n', ' ', '')).toMatch(/^old_text is not in f; nothing was changed\./)
+    expect(await edited('a b c\n', ' ', '', { replace_all: true })).toBe('abc\n')
+  })
+
+  test.skipIf(process.getuid?.() === 0)('a file behind a link in a read-only directory', async () => {
+    await mkdir(at('real'))
+    await put('real/conf', 'old')
+    await symlink('real/conf', at('conf'))
+    await chmod(at('real'), 0o555)
+    expect((await edit('conf', 'old', 'new')).kind).toBe('error')
+    expect([await text('real/conf'), await readlink(at('conf')), await w.names('real')]).toEqual([
+      'old',
+      'real/conf',
+      ['conf'],
+    ])
+    await chmod(at('real'), 0o755)
   })
 
   test('another encoding and binary', async () => {
