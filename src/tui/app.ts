@@ -50,6 +50,7 @@ export function runApp(desk: Desk): Promise<number> {
     files,
     commands: () => commands.candidates(),
     submit,
+    takeBack: () => talk.takeBack(),
     changed: () => stage.now(),
   })
   const transcript = createTranscript({
@@ -191,7 +192,9 @@ export function runApp(desk: Desk): Promise<number> {
     const again = performance.now() - lastInterrupt < TWICE_MS
     lastInterrupt = performance.now()
     if (again) return void leave(null)
-    if (!talk.interrupt()) editor.setText('')
+    const { cancel } = stage.panel()
+    if (cancel !== undefined) cancel()
+    else if (!talk.interrupt()) editor.setText('')
     stage.hint('Ctrl-C again leaves.')
   }
   async function leave(why: string | null): Promise<void> {

@@ -45,28 +45,27 @@ export const COMMANDS: Command[] = [
 
 const KEYS: Array<[string, string]> = [
   ['Enter', 'send; while the agent works: queue'],
-  ['Shift-Enter, Alt-Enter, Ctrl-J, \\ Enter', 'a new line'],
+  ['Alt-Enter, Ctrl-J', 'a new line (Shift-Enter and \\ Enter too)'],
   ['@', 'complete a file'],
   ['/', 'complete a command'],
-  ['Up, Down; Ctrl-R', 'what was typed before; search in it'],
+  ['Up, Down; Ctrl-R', 'what waits or was typed before; search in it'],
   ['Esc, Ctrl-C', 'stop what the agent does'],
-  ['Ctrl-O', 'the output of the last call; again, of the one before it'],
-  ['Ctrl-A E B F K U W Y, Alt-B F D', 'move and cut as in Emacs'],
+  ['Ctrl-O', 'the output of the last call; again: of the one before'],
+  ['Ctrl-A E B F K U W Y', 'move and cut as in Emacs (Alt-B F D too); Ctrl-_ undoes'],
   ['Ctrl-L, Ctrl-Z', 'draw anew; go to the shell (fg comes back)'],
   ['Ctrl-C twice, Ctrl-D', 'leave'],
 ]
+const KEYS_WIDTH = 20
 
 function help({ show, colors }: Hands): void {
   const row = (left: string, right: string): string => `  ${colors.cyan(left.padEnd(14))} ${right}`
   show([
     colors.bold('Commands'),
     ...COMMANDS.map(({ name, about }) => row(`/${name}`, about)),
-    colors.dim(
-      '  Markdown files in .agent/commands/ and ~/.agent/commands/ are commands too; $ARGUMENTS is what follows.',
-    ),
+    colors.dim('  Your own: Markdown files in .agent/commands/ and ~/.agent/commands/ ($ARGUMENTS).'),
     '',
     colors.bold('Keys'),
-    ...KEYS.map(([keys, about]) => row(keys, about)),
+    ...KEYS.map(([keys, about]) => `  ${colors.cyan(keys.padEnd(KEYS_WIDTH))} ${about}`),
   ])
 }
 

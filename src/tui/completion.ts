@@ -21,10 +21,12 @@ export function wantedAt(text: string, cursor: number): Wanted | null {
   const before = text.slice(lineStart(text, cursor), cursor)
   const command = /^\/([\w:-]*)$/.exec(text.slice(0, cursor))
   if (command !== null) return { kind: 'command', from: 0, query: command[1] ?? '' }
-  const file = /(?:^|\s)@("?)([^\s"]*)$/.exec(before)
+  // In quotes a name may have spaces.
+  const file = /(?:^|\s)@(?:"([^"]*)|([^\s"]*))$/.exec(before)
   if (file === null) return null
-  const query = file[2] ?? ''
-  return { kind: 'file', from: cursor - query.length - 1 - (file[1]?.length ?? 0), query }
+  const [, quoted, bare = ''] = file
+  const query = quoted ?? bare
+  return { kind: 'file', from: cursor - query.length - (quoted === undefined ? 1 : 2), query }
 }
 
 /** @returns the text to put in for a file */

@@ -1,13 +1,14 @@
 /** The input box: editor, history, completion. */
 import type { Colors } from 'picocolors/types.js'
-import { clip, padTo, printable, printableLine } from '../services/text.ts'
+import { printable } from '../services/text.ts'
 import { type Candidate, fuzzy, mention, type Wanted, wantedAt } from './completion.ts'
 import { type Editor, EMPTY_EDITOR, edit, insert, lineEnd, lineStart, withText } from './editor.ts'
+import { boxOf, type Menu, menuLines } from './editorView.ts'
 import type { History } from './history.ts'
 import type { Key } from './keys.ts'
-import type { Panel, View } from './panel.ts'
+import type { Panel } from './panel.ts'
 import { createPastes } from './pastes.ts'
-import { layOut } from './wrap.ts'
+import { createUndo } from './undo.ts'
 
 export interface EditorPanel extends Panel {
   text(): string
@@ -23,21 +24,20 @@ export interface EditorPanelOptions {
   files: () => Promise<string[]>
   commands: () => Candidate[]
   submit(text: string): void
+  /** Takes back what was sent last and still waits. @returns null where nothing does */
+  takeBack(): string | null
   /** Something changed without a key: candidates have come. */
   changed(): void
 }
 
 const MENU_ROWS = 8
-
-interface Menu {
-  wanted: Wanted
-  candidates: Candidate[]
-  selected: number
-}
+/** Rows that are neither the box nor the list: the status, a hint, and one that stays free. */
+const OTHER_ROWS = 3
 
 export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
   const { colors } = options
   const pastes = createPastes()
+  const undo = createUndo()
   let editor: Editor = EMPTY_EDITOR
   let menu: Menu | null = null
   /** Place in the history, from its end; 0 is what is being typed. */
@@ -46,8 +46,12 @@ export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
   /** Where completion was put away by Escape: it stays so until the word is another. */
   let refused: number | null = null
 
-  const set = (next: Editor): void => {
+  const change = (next: Editor): void => {
+    undo.note(editor, next)
     editor = next
+  }
+  const set = (next: Editor): void => {
+    change(next)
     complete()
   }
   const complete = (): void => {
@@ -82,7 +86,7 @@ export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
     const before = editor.text.slice(0, wanted.from) + chosen.text
     const after = editor.text.slice(editor.cursor)
     const space = /^\s/.test(after) ? '' : ' '
-    editor = { ...editor, text: before + space + after, cursor: before.length + 1 }
+    change({ ...editor, text: before + space + after, cursor: before.length + 1 })
   }
   const submit = (): void => {
     const text = pastes.expand(editor.text)
@@ -90,6 +94,7 @@ export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
     menu = null
     back = 0
     pastes.clear()
+    undo.clear()
     options.submit(text)
   }
   const recall = (step: number): boolean => {
@@ -98,7 +103,7 @@ export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
     if (to < 0 || to > lines.length) return false
     if (back === 0) draft = editor.text
     back = to
-    editor = withText(editor, to === 0 ? draft : clean(lines[lines.length - to] ?? ''))
+    change(withText(editor, to === 0 ? draft : clean(lines[lines.length - to] ?? '')))
     menu = null
     return true
   }
@@ -115,7 +120,18 @@ export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
       editor = { ...editor, cursor: Math.min(end + 1 + cursor - start, lineEnd(text, end + 1)) }
       return true
     }
-    return recall(-step)
+    const waiting = step < 0 && text === '' ? options.takeBack() : null
+    if (waiting === null) return recall(-step)
+    set(withText(editor, clean(waiting)))
+    return true
+  }
+  /** A long paste is taken out whole: half of the words that stand for it would be sent as they are. */
+  const removePaste = (): boolean => {
+    const from = pastes.beginning(editor.text, editor.cursor)
+    if (from === null) return false
+    const { text, cursor } = editor
+    set({ ...editor, text: text.slice(0, from) + text.slice(cursor), cursor: from })
+    return true
   }
   const takeKey = (key: Key): boolean => {
     const { name, ctrl, alt, shift } = key
@@ -141,6 +157,12 @@ export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
     if (name === 'up' || (ctrl && name === 'p')) return vertical(-1)
     if (name === 'down' || (ctrl && name === 'n')) return vertical(1)
     if (name === 'tab') return true
+    if (name === 'backspace' && !ctrl && !alt && removePaste()) return true
+    if (ctrl && (name === '_' || name === '/')) {
+      editor = undo.back(editor) ?? editor
+      complete()
+      return true
+    }
     const next = edit(editor, key)
     if (next === null) return false
     set(next)
@@ -149,7 +171,7 @@ export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
   return {
     text: () => editor.text,
     setText: (text) => {
-      editor = withText(editor, text)
+      change(withText(editor, text))
       menu = null
     },
     closeMenu() {
@@ -164,8 +186,9 @@ export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
       return true
     },
     view(columns, rows) {
-      const box = boxOf(editor, columns, Math.max(1, Math.floor(rows / 2)), colors)
-      const list = menu === null ? [] : menuLines(menu, columns, colors)
+      const box = boxOf(editor, columns, rows, colors)
+      const room = rows - box.lines.length - OTHER_ROWS
+      const list = menu === null ? [] : menuLines(menu, columns, Math.max(1, Math.min(MENU_ROWS, room)), colors)
       return { lines: [...box.lines, ...list], cursor: box.cursor }
     },
   }
@@ -183,27 +206,4 @@ function removeBefore({ text, cursor }: Editor): string {
 /** Enter sends a command that is typed in full. */
 function isWhole({ wanted, candidates, selected }: Menu, { text }: Editor): boolean {
   return wanted.kind === 'command' && candidates[selected]?.text === text
-}
-
-function boxOf(editor: Editor, columns: number, most: number, colors: Colors): View {
-  const { rows, cursor } = layOut(editor.text, editor.cursor, Math.max(1, columns - 3))
-  const from = Math.max(0, Math.min(cursor.row - most + 1, rows.length - most))
-  const shown = rows.slice(from, from + most)
-  const rule = colors.dim('─'.repeat(Math.max(1, columns - 1)))
-  const lines = shown.map(
-    (row, i) => `${i === 0 && from === 0 ? colors.cyan('>') : from > 0 && i === 0 ? '…' : ' '} ${row}`,
-  )
-  return { lines: [rule, ...lines, rule], cursor: { row: 1 + cursor.row - from, column: 2 + cursor.column } }
-}
-
-function menuLines({ candidates, selected }: Menu, columns: number, colors: Colors): string[] {
-  const from = Math.max(0, Math.min(selected - MENU_ROWS + 1, candidates.length - MENU_ROWS))
-  const shown = candidates.slice(from, from + MENU_ROWS)
-  const width = Math.min(30, Math.max(...shown.map(({ text }) => text.length)))
-  return shown.map(({ text, about }, i) => {
-    const name = printableLine(text)
-    const line = about === '' ? name : `${padTo(name, width)}  ${printableLine(about)}`
-    const cut = clip(line, columns - 3)
-    return from + i === selected ? `${colors.cyan('›')} ${colors.bold(cut)}` : `  ${colors.dim(cut)}`
-  })
 }

@@ -6,6 +6,8 @@ export interface Panel {
   view(columns: number, rows: number): View
   /** @returns false where the input means nothing to it */
   take(input: Input): boolean
+  /** Ctrl-C only puts it away; absent where that means more. */
+  cancel?(): void
 }
 
 export interface View {

@@ -4,6 +4,8 @@ export interface Pastes {
   /** @returns what stands for it in the editor: itself where it is short */
   take(text: string): string
   expand(text: string): string
+  /** @returns where the words for a paste begin that end here: they are taken out as a whole; null where none do */
+  beginning(text: string, end: number): number | null
   clear(): void
 }
 
@@ -21,6 +23,10 @@ export function createPastes(): Pastes {
       return words
     },
     expand: (text) => [...kept].reduce((whole, [words, paste]) => whole.split(words).join(paste), text),
+    beginning(text, end) {
+      const words = [...kept.keys()].find((one) => text.endsWith(one, end))
+      return words === undefined ? null : end - words.length
+    },
     clear: () => {
       kept = new Map()
     },

@@ -32,10 +32,12 @@ function createPickerPanel(
 ): Panel {
   let query = ''
   let selected = 0
+  let page = 1
   const matching = (): number[] =>
     items.flatMap((item, i) => (item.toLowerCase().includes(query.toLowerCase()) ? [i] : []))
 
   return {
+    cancel: () => done(null),
     take(input) {
       if (input.kind !== 'key') {
         query += printable(input.text).replace(/\s+/g, ' ')
@@ -43,18 +45,29 @@ function createPickerPanel(
         return true
       }
       const there = matching()
+      const last = Math.max(0, there.length - 1)
+      const { ctrl } = input
+      const to = (at: number): void => {
+        selected = Math.min(last, Math.max(0, at))
+      }
       if (input.name === 'escape') done(null)
       else if (input.name === 'enter') done(there[selected] ?? null)
       else if (input.name === 'backspace') query = query.slice(0, -1)
-      else if (input.name === 'up' || (input.ctrl && input.name === 'p')) selected = Math.max(0, selected - 1)
-      else if (input.name === 'down' || (input.ctrl && input.name === 'n'))
-        selected = Math.min(Math.max(0, there.length - 1), selected + 1)
+      else if (ctrl && (input.name === 'u' || input.name === 'w')) query = ''
+      else if (input.name === 'up' || (ctrl && input.name === 'p')) to(selected - 1)
+      // As where it comes from: Ctrl-R again is the next older one.
+      else if (input.name === 'down' || (ctrl && (input.name === 'n' || input.name === 'r'))) to(selected + 1)
+      else if (input.name === 'pageup') to(selected - page)
+      else if (input.name === 'pagedown') to(selected + page)
+      else if (input.name === 'home') to(0)
+      else if (input.name === 'end') to(last)
       else return false
       return true
     },
     view(columns, rows) {
       const there = matching()
-      const room = Math.max(3, Math.min(12, rows - 6))
+      const room = Math.max(1, Math.min(12, rows - 6))
+      page = room
       const from = Math.max(0, Math.min(selected - Math.floor(room / 2), there.length - room))
       const lines = there.slice(from, from + room).map((index, i) => {
         const line = clip(items[index] ?? '', columns - 3)
@@ -68,7 +81,7 @@ function createPickerPanel(
           clip(head, columns - 1),
           ...(lines.length === 0 ? [colors.dim('  nothing matches')] : lines),
           colors.dim(
-            clip(`${there.length} of ${items.length} · type to narrow · Enter opens · Esc goes back`, columns - 1),
+            clip(`${there.length} of ${items.length} · type to narrow · Enter takes it · Esc goes back`, columns - 1),
           ),
         ],
         cursor: { row: 1, column: Math.min(columns - 1, head.length) },

@@ -17,6 +17,8 @@ export interface Talk {
   /** Sends it, or queues it while a turn runs. */
   send(begin: Begin): void
   queue(): readonly string[]
+  /** Takes the last prompt out of the queue. @returns null where none waits */
+  takeBack(): string | null
   /** Empties the queue. */
   takeQueue(): string[]
   isBusy(): boolean
@@ -142,6 +144,11 @@ export function createTalk(options: TalkOptions): Talk {
       changed()
     },
     queue: () => queue.map((begin) => (begin.kind === 'prompt' ? begin.text : begin.kind)),
+    takeBack() {
+      const at = queue.findLastIndex((begin) => begin.kind === 'prompt')
+      const [begin] = at < 0 ? [] : queue.splice(at, 1)
+      return begin?.kind === 'prompt' ? begin.text : null
+    },
     takeQueue() {
       const texts = queue.flatMap((begin) => (begin.kind === 'prompt' ? [begin.text] : []))
       queue = []
