@@ -9,7 +9,7 @@ import { protectedPart } from './protectedPaths.ts'
 import type { Rule } from './rule.ts'
 import { type RuleSet, rulesFor } from './rules.ts'
 import { pathRule } from './suggest.ts'
-import { howToAllow, type Policy, type Touch, type TouchedPath, type Verdict } from './verdict.ts'
+import { type FileTouch, howToAllow, type Policy, type Touch, type TouchedPath, type Verdict } from './verdict.ts'
 
 /** @returns the decision, with the rule it rests on where there is one */
 export function decide(tool: string, touch: Touch, policy: Policy): Decision {
@@ -38,8 +38,39 @@ function judge(tool: string, touch: Touch, policy: Policy): Verdict {
     case 'write':
       return judgePaths(tool, touch, own, policy)
     case 'execute':
-      return judgeCommand(tool, touch, own, policy)
+      return judgeExecution(tool, touch, own, policy)
   }
+}
+
+function judgeExecution(
+  tool: string,
+  touch: Extract<Touch, { kind: 'execute' }>,
+  own: RuleSet,
+  policy: Policy,
+): Verdict {
+  const denied = judgeFiles(touch.files, 'deny', policy.rules)
+  if (denied !== null) return denied
+  const verdict = judgeCommand(tool, touch, own, policy)
+  return verdict.kind === 'deny' ? verdict : (judgeFiles(touch.files, 'ask', policy.rules) ?? verdict)
+}
+
+/** Rules about files hold for those that a command names; a rule for a file tool as a whole is about that tool. */
+function judgeFiles(files: readonly FileTouch[], kind: 'deny' | 'ask', rules: RuleSet): Verdict | null {
+  for (const { use, given, real } of files) {
+    const rule = rulesFor(rules[kind], use === 'read' ? 'read_file' : 'edit_file').find(
+      ({ specifier }) =>
+        specifier.kind === 'path' && (specifier.pattern.covers(real) || specifier.pattern.covers(given)),
+    )
+    if (rule !== undefined)
+      return by(
+        rule,
+        kind,
+        kind === 'deny'
+          ? `the command would ${use} ${given}, which a rule denies`
+          : `a rule wants ${given} to be asked for, and the command would ${use} it`,
+      )
+  }
+  return null
 }
 
 function judgeNames(tool: string, names: string[], rules: RuleSet): Verdict {

@@ -3,6 +3,7 @@ import { messageOf } from '../../machines/errorText.ts'
 import type { ToolUseBlock } from '../../machines/messages.ts'
 import { absolutePath, realTarget } from '../paths.ts'
 import type { Approval, AskPerson, CallEffect, Decision, PermissionPort, Result } from '../ports.ts'
+import { areFilesRuled, commandFiles } from './commandFiles.ts'
 import { decide } from './decide.ts'
 import { parseRule, type Rule } from './rule.ts'
 import { compileRules, type RuleSet, type RuleTexts, rulesFor } from './rules.ts'
@@ -91,7 +92,11 @@ class Permissions implements PermissionPort {
         return { kind: 'deny', reason, howToAllow: 'Tell the user to install the agent again.' }
       }
     }
-    return decide(call.name, touch, { ...this.#policy, parse })
+    const whole =
+      touch.kind === 'execute' && parse !== null && areFilesRuled(this.#policy.rules)
+        ? { ...touch, files: commandFiles(touch.command, this.#policy.cwd, parse) }
+        : touch
+    return decide(call.name, whole, { ...this.#policy, parse })
   }
 
   async #askFor(ask: AskPerson, call: ToolUseBlock, effect: CallEffect, signal: AbortSignal): Promise<Decision> {
@@ -163,7 +168,7 @@ function touchOf(call: ToolUseBlock, effect: CallEffect, cwd: string): Touch {
     case 'execute': {
       const reading = readPlain(effect.command)
       const inputs = reading.kind === 'plain' ? reading.commands.flatMap((command) => command.inputs) : []
-      return { ...effect, inputs: inputs.map((path) => touched(absolutePath(path, cwd))) }
+      return { ...effect, inputs: inputs.map((path) => touched(absolutePath(path, cwd))), files: [] }
     }
   }
 }
@@ -175,6 +180,7 @@ function touched(given: string): TouchedPath {
 function needsGrammar(command: string, tool: string, rules: RuleSet): boolean {
   const isForCommands = ({ specifier }: Rule): boolean => specifier.kind === 'command'
   if ([...rulesFor(rules.deny, tool), ...rulesFor(rules.ask, tool)].some(isForCommands)) return true
+  if (areFilesRuled(rules)) return true
   const allowing = rulesFor(rules.allow, tool).flatMap((rule) =>
     rule.specifier.kind === 'command' ? [{ pattern: rule.specifier.pattern }] : [],
   )

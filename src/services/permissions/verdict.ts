@@ -8,13 +8,18 @@ export interface TouchedPath {
   real: string
 }
 
+/** A file that a shell command names. */
+export interface FileTouch extends TouchedPath {
+  use: 'read' | 'write'
+}
+
 /** What a call would touch, with everything looked up that deciding needs. */
 export type Touch =
   | { kind: 'none'; names: string[] }
   | { kind: 'read'; paths: TouchedPath[] }
   | { kind: 'write'; paths: TouchedPath[] }
-  /** `inputs`: files the command line reads through `<`. */
-  | { kind: 'execute'; command: string; inputs: TouchedPath[] }
+  /** `inputs`: files the command line reads through `<`. `files`: all it names, where a rule forbids or asks about files. */
+  | { kind: 'execute'; command: string; inputs: TouchedPath[]; files: FileTouch[] }
 
 export interface Policy {
   /** As a real path. */

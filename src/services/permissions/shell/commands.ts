@@ -13,6 +13,8 @@ export interface Reading {
   /** Types of the tree's nodes: what else there is in the command line. */
   kinds: ReadonlySet<string>
   redirections: number
+  /** Files that are redirected from and to. */
+  redirects: Array<{ use: 'read' | 'write'; word: Word }>
   /** The parser met something it does not know, or there is more than was looked at; what was read is a part. */
   broken: boolean
 }
@@ -24,6 +26,7 @@ const DEEPEST = 500
 export function commandsIn(root: Node): Reading {
   const commands: SimpleCommand[] = []
   const kinds = new Set<string>()
+  const redirects: Reading['redirects'] = []
   let redirections = 0
   // Not by recursion: a command line may be nested deeper than the stack is.
   const open: Array<{ node: Node; input: SimpleCommand['input']; depth: number }> = []
@@ -32,7 +35,10 @@ export function commandsIn(root: Node): Reading {
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { node, input, depth } = next
     kinds.add(node.type)
-    if (node.type === 'file_redirect') redirections += 1
+    if (node.type === 'file_redirect') {
+      redirections += 1
+      redirects.push(...redirectOf(node))
+    }
     const command = commandOf(node, input)
     if (command !== null) commands.push(command)
     if (depth === DEEPEST) {
@@ -42,7 +48,7 @@ export function commandsIn(root: Node): Reading {
     const inside = children(node).map((child, i) => ({ node: child, input: inputOf(node, i, input), depth: depth + 1 }))
     for (const child of inside.reverse()) open.push(child)
   }
-  return { commands, kinds, redirections, broken: root.hasError || tooDeep }
+  return { commands, kinds, redirections, redirects, broken: root.hasError || tooDeep }
 }
 
 function children(node: Node): Node[] {
@@ -75,6 +81,16 @@ function commandOf(node: Node, input: SimpleCommand['input']): SimpleCommand | n
     default:
       return null
   }
+}
+
+/** After `<&` and `>&` a number is a descriptor. */
+function redirectOf(node: Node): Reading['redirects'] {
+  const [target] = node.childrenForFieldName('destination')
+  const operator = children(node).find(({ type }) => /[<>]/.test(type))?.type
+  if (target == null || operator === undefined) return []
+  const word = evaluate(target.text)
+  if (/^[<>]&/.test(operator) && word.kind === 'literal' && /^(?:\d+-?|-)$/.test(word.value)) return []
+  return [{ use: operator.startsWith('<') ? 'read' : 'write', word }]
 }
 
 /** What stands beside the words of a command. */

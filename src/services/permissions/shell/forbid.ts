@@ -1,5 +1,5 @@
 /** Rules that forbid or ask, held against everything that a command line would run. */
-import { commandsIn, type SimpleCommand } from './commands.ts'
+import { commandsIn, type Reading, type SimpleCommand } from './commands.ts'
 import type { WithTree } from './grammar.ts'
 import { type CommandPattern, type Match, matchesWidely, stronger } from './pattern.ts'
 import { readPlain } from './plain.ts'
@@ -9,6 +9,8 @@ import { literal, type Word } from './words.ts'
 /** What a command line runs, as far as it can be told. */
 export interface Unfolded {
   commands: Array<{ name: string; words: Word[] }>
+  /** Files that are redirected from and to. */
+  redirects: Reading['redirects']
   /** Why there may be more; each completes "because …". */
   obstacles: string[]
 }
@@ -24,11 +26,12 @@ const LONGEST = 512 * 1024
 export function unfold(command: string, parse: WithTree): Unfolded {
   const unfolding = new Unfolding(parse)
   unfolding.line(command, 0)
-  return { commands: unfolding.commands, obstacles: [...unfolding.obstacles] }
+  return { commands: unfolding.commands, redirects: unfolding.redirects, obstacles: [...unfolding.obstacles] }
 }
 
 class Unfolding {
   readonly commands: Unfolded['commands'] = []
+  readonly redirects: Unfolded['redirects'] = []
   readonly obstacles = new Set<string>()
   readonly #parse: WithTree
   /** Lines and commands that were looked at already. */
@@ -55,6 +58,7 @@ class Unfolding {
       )
     const reading = this.#parse(text, commandsIn)
     if (reading === null || reading.broken) this.obstacles.add('a part of it cannot be parsed')
+    this.redirects.push(...(reading?.redirects ?? []))
     for (const { words, input } of reading?.commands ?? []) this.#command(words, input, depth)
     // Where a line goes on, `r\<newline>m` is one word, `F\<newline>OO=1 rm` an assignment before one.
     if (text.includes('\\\n')) this.line(withoutContinuations(text), depth + 1)
