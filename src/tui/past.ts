@@ -29,12 +29,19 @@ export interface PastOptions {
 }
 
 /** Shows the last records of a session that was opened again, and a line about those that are left out. */
-export function showPast({ past, cwd }: OpenSession, options: PastOptions): void {
+export function showPast({ past, cwd }: Pick<OpenSession, 'past' | 'cwd'>, options: PastOptions): void {
   const { print, colors } = options
   const from = beginning(past)
   const left = past.slice(0, from).filter(isSaid).length
   if (left > 0)
     print((columns) => [colors.dim(clip(`… ${left} earlier messages (/trace shows what happened)`, columns))])
+  // What the last turn is about is seen, however many calls it took.
+  const request = past.findLastIndex(({ type }) => type === 'prompt')
+  const asked = past[request]
+  if (request < from && asked?.type === 'prompt')
+    print(promptBlock(asked.text, colors), (columns) => [
+      colors.dim(clip('… what came of it first is left out', columns)),
+    ])
   // What came before matters only for how large the conversation is after a compaction.
   const isMeasured = past.slice(from).some(({ type }) => type === 'compacted')
   let conversation = isMeasured ? fold(past.slice(0, from)) : EMPTY

@@ -33,8 +33,12 @@ function createPickerPanel(
   let query = ''
   let selected = 0
   let page = 1
-  const matching = (): number[] =>
-    items.flatMap((item, i) => (item.toLowerCase().includes(query.toLowerCase()) ? [i] : []))
+  const lower = items.map((item) => item.toLowerCase())
+  /** All words of what is typed, in any order. */
+  const matching = (): number[] => {
+    const words = query.toLowerCase().split(' ')
+    return lower.flatMap((item, i) => (words.every((word) => item.includes(word)) ? [i] : []))
+  }
 
   return {
     cancel: () => done(null),

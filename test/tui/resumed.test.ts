@@ -1,7 +1,13 @@
 /** A session that is opened again looks as it looked while it went on. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import picocolors from 'picocolors'
 import { expect, test } from 'vitest'
+import type { JournalRecord } from '../../src/machines/journal.ts'
+import { NO_USAGE } from '../../src/machines/messages.ts'
+import { showPast } from '../../src/tui/past.ts'
+import type { Block } from '../../src/tui/screen.ts'
+import { createTranscript } from '../../src/tui/transcript.ts'
 import { temporaryDirectory } from '../support/agent.ts'
 import { call, held, reply, startFakeModel } from '../support/fakeModel.ts'
 import { openScreen, type Screen } from './tmux.ts'
@@ -102,4 +108,43 @@ test('calls that the end of a process cut off, or that never began, say so', asy
   expect(shown).toMatch(
     /> Start\.\n\n✗ bash sleep 60 interrupted\n✗ edit_file a\.txt never started\nThe last turn of this session was not finished/,
   )
+})
+
+const LIMITS = { max_turns: 100, input_tokens: 100_000 }
+const USUAL = { id: 'm', model: 'm', stop_reason: null, usage: NO_USAGE, measured: true, ms: 5 }
+
+/** What is printed of a session with these records, without colours. */
+function shownOf(past: JournalRecord[]): string[] {
+  const colors = picocolors.createColors(false)
+  const lines: string[] = []
+  const print = (...blocks: Block[]): void => void lines.push(...blocks.flatMap((block) => block(79)))
+  const renderers = () => undefined
+  const transcript = createTranscript({ colors, columns: () => 80, now: () => 0, cwd: () => '/p', renderers, print })
+  showPast({ past, cwd: '/p' }, { transcript, print, tell: (text) => void lines.push(text), colors })
+  return lines.filter((line) => line !== '')
+}
+
+test('of a turn with many calls its request is seen, and how much is left out', () => {
+  const rounds = Array.from({ length: 40 }, (_, i): JournalRecord[] => [
+    {
+      ...USUAL,
+      type: 'reply',
+      content: [{ type: 'tool_use', id: `c${i}`, name: 'read_file', input: { path: `f${i}` } }],
+    },
+    { type: 'toolStarted', id: `c${i}` },
+    { type: 'toolFinished', id: `c${i}`, content: 'text', is_error: false, ms: 1_200 },
+  ])
+  const shown = shownOf([
+    { type: 'opened', session_id: 's', cwd: '/p', model: 'm' },
+    { type: 'prompt', text: 'Read them all.', blocks: [{ type: 'text', text: 'Read.' }], cwd: '/p', limits: LIMITS },
+    ...rounds.flat(),
+    { type: 'turnEnded', status: 'failed', subtype: 'error_max_turns', message: 'Stopped after 40 model calls.' },
+  ])
+  expect(shown).toEqual([
+    '… 17 earlier messages (/trace shows what happened)',
+    '> Read them all.',
+    '… what came of it first is left out',
+    ...Array.from({ length: 24 }, (_, i) => `✓ read_file f${i + 16} 1.2s`),
+    'error: Stopped after 40 model calls.',
+  ])
 })
