@@ -2,7 +2,7 @@
  * The settings of a run, from files in rising weight: the user's, the project's, the project's local ones, and
  * the file of `--settings`. Only where one of them exists are the parser and the schema loaded.
  */
-import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Result } from '../ports.ts'
 import { withoutRights } from './rights.ts'
@@ -129,6 +129,9 @@ function readText({ file, required }: Place): Result<string | null> {
     return { ok: true, value: readFileSync(file, 'utf8') }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
+    // Not taken for no settings: the rules of what should be there would be gone without a word.
+    if (code === 'ENOENT' && lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+      return { ok: false, message: `Settings ${file}: it is a link to nothing. Mend or remove it.` }
     if (!required && (code === 'ENOENT' || code === 'ENOTDIR')) return { ok: true, value: null }
     const reason = code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${code})`
     return { ok: false, message: `Settings ${file}: ${reason}. Check the path and its access rights.` }

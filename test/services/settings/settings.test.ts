@@ -207,6 +207,15 @@ describe('a broken settings file starts nothing and is named with line and key',
     expect((await loaded()).settings).toEqual(DEFAULT_SETTINGS)
   })
 
+  test.each([
+    ['of the user', USER],
+    ['of a project', PROJECT],
+  ])('a link to nothing in the place of a file %s is not taken for no rules', async (_, file) => {
+    mkdirSync(dirname(join(root, file)), { recursive: true })
+    symlinkSync('nowhere', join(root, file))
+    expect(await refusal()).toBe(`Settings ${file}: it is a link to nothing. Mend or remove it.`)
+  })
+
   test('a directory, a huge file and a missing --settings file are named', async () => {
     expect(await refusal({ settingsFile: join(root, 'nope.json') })).toBe(
       'Settings nope.json: there is no such file. Check the path and its access rights.',
