@@ -27,8 +27,8 @@ export function decide(tool: string, touch: Touch, policy: Policy): Decision {
 function judge(tool: string, touch: Touch, policy: Policy): Verdict {
   const { rules } = policy
   const own: RuleSet = {
-    deny: rulesFor(rules.deny, tool),
-    ask: rulesFor(rules.ask, tool),
+    deny: forbidding(rules.deny, tool),
+    ask: forbidding(rules.ask, tool),
     allow: rulesFor(rules.allow, tool),
   }
   switch (touch.kind) {
@@ -40,6 +40,16 @@ function judge(tool: string, touch: Touch, policy: Policy): Verdict {
     case 'execute':
       return judgeExecution(tool, touch, own, policy)
   }
+}
+
+/** An edit says what stands in a file and what does not: it reads it too. */
+function forbidding(rules: readonly Rule[], tool: string): Rule[] {
+  const own = rulesFor(rules, tool)
+  if (tool !== 'edit_file') return own
+  return [
+    ...own,
+    ...rulesFor(rules, 'read_file').filter((rule) => rule.specifier.kind === 'path' && !own.includes(rule)),
+  ]
 }
 
 function judgeExecution(
