@@ -465,8 +465,8 @@ test('a trace shows both states with what they cost, and the replay agrees with 
       from === 'recalling' || from === 'remembering' ? [[from, to, detail]] : [],
     ),
   ).toEqual([
-    ['recalling', 'persisting', '1 memories, by model'],
-    ['remembering', 'persisting', '1 memories kept'],
+    ['recalling', 'persisting', '1 memory, by model'],
+    ['remembering', 'persisting', '1 memory kept'],
   ])
   const replay = JSON.parse((await agent.run(['replay', session_id, '--json'])).stdout) as Record<string, unknown>
   expect(replay).toMatchObject({ state: 'done', matches: true })

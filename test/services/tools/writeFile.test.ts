@@ -26,7 +26,7 @@ describe('what is written', () => {
   })
 
   test('parents are made', async () => {
-    expect(await write('new/deep/x.txt', 'x')).toEqual({ kind: 'ok', content: 'Created new/deep/x.txt (1 bytes).' })
+    expect(await write('new/deep/x.txt', 'x')).toEqual({ kind: 'ok', content: 'Created new/deep/x.txt (1 byte).' })
     expect(await text('new/deep/x.txt')).toBe('x')
   })
 
