@@ -19,8 +19,8 @@ export function rulesInShort(rules: readonly string[]): string {
   const all = [first, ...others].join(', ')
   if (all.length <= READ_AT_ONCE) return all
   const beginning = clip(first, FIRST_RULE)
-  if (others.length === 0) return `${beginning}, exactly what stands above`
-  return `${beginning} and ${count(others.length, 'more rule')}, each exactly a part of what stands above`
+  if (others.length === 0) return `${beginning} (exactly what stands above)`
+  return `${beginning} and ${count(others.length, 'more rule')} (each exactly a part of what stands above)`
 }
 
 /** @returns an approval as it is listed */

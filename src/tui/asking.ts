@@ -35,6 +35,7 @@ export function createAsking(options: AskingOptions): AskPerson {
   const { colors } = options
   return async (question, signal) => {
     const { renderDiff } = await options.renderers()
+    signal.throwIfAborted()
     return new Promise<Answer>((resolve, reject) => {
       const stage = options.stage()
       const content = contentOf(question, options, renderDiff)
@@ -55,8 +56,7 @@ export function createAsking(options: AskingOptions): AskPerson {
       const panel = createQuestionPanel({ question, content, colors, done })
       options.onAsking(true)
       const close = stage.open(armed(panel, stage))
-      if (signal.aborted) onAbort()
-      else signal.addEventListener('abort', onAbort, { once: true })
+      signal.addEventListener('abort', onAbort, { once: true })
     })
   }
 }

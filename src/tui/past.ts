@@ -72,9 +72,13 @@ function show(
   before: Conversation,
   after: Conversation,
   cwd: string,
-  { transcript, print, tell, colors, ...rest }: PastOptions,
+  options: PastOptions,
 ): void {
-  const end = (): void => endRound(before, { transcript, print, tell, colors, ...rest })
+  const { transcript, print, tell, colors } = options
+  // A turn that was ended has said what became of its calls.
+  const end = (): void => {
+    if (before.turn.status === 'open') endRound(before, options)
+  }
   switch (record.type) {
     case 'prompt':
       end()

@@ -12,7 +12,7 @@ import { changeOf } from './edits.ts'
 import type { Hands } from './hands.ts'
 import { createLines, type Lines } from './lines.ts'
 import { showPast } from './past.ts'
-import type { Block } from './screen.ts'
+import { type Block, spaced } from './screen.ts'
 import { endLines } from './sentences.ts'
 import { canGoOn, createTalk } from './talk.ts'
 import { createTranscript } from './transcript.ts'
@@ -26,10 +26,15 @@ export async function runPlain(desk: Desk): Promise<number> {
   const lines = createLines(stdin)
   const write = (text: string): void => {
     stdout.write(text)
+    lastLine = null
   }
+  /** The last line where it is of a block: between blocks there is one blank line at most. */
+  let lastLine: string | null = null
   const columns = (): number => Math.max(20, stdout.columns || 80)
   const print = (...blocks: Block[]): void => {
-    for (const line of blocks.flatMap((block) => block(columns()))) write(`${line}\n`)
+    const printed = blocks.flatMap((block) => block(columns()))
+    for (const line of spaced(printed, lastLine)) write(`${line}\n`)
+    lastLine = printed.at(-1) ?? lastLine
   }
   let turnOver: () => void = () => {}
   let isLeaving = false

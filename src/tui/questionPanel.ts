@@ -87,13 +87,15 @@ export function createQuestionPanel({ question, content, colors, done }: Questio
   const asking = (columns: number, rows: number): View => {
     const room = Math.max(2, rows - OTHER_ROWS)
     const rule = colors.yellow('─'.repeat(Math.max(1, columns - 1)))
-    const title = clip(`May ${printableLine(question.tool)} do this?`, columns - 1)
-    const head = room < TITLED_ROWS ? [] : [rule, colors.bold(title)]
+    const isTitled = room >= TITLED_ROWS
     const all = choiceRows(columns)
     const lines = content(columns - 1)
-    const left = room - head.length
+    const left = isTitled ? room - 2 : room
     const count = all.flat().length
     const choiceRoom = Math.max(1, Math.min(count, left - Math.min(lines.length, LEAST_CONTENT)))
+    const more = choiceRoom < count ? ' (Up, Down: other answers)' : ''
+    const title = clip(`May ${printableLine(question.tool)} do this?${more}`, columns - 1)
+    const head = isTitled ? [rule, colors.bold(title)] : []
     const top = contentRows(lines, Math.max(1, left - choiceRoom), columns)
     const before = all.slice(0, selected).flat().length
     const firstChoice = Math.max(0, Math.min(before, count - choiceRoom))

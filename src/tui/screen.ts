@@ -163,7 +163,7 @@ function within({ lines, cursor }: Frame, rows: number): Frame {
 }
 
 /** @returns the lines with one blank line where there would be several: each block has those around it that it wants */
-function spaced(lines: string[], before: string | null): string[] {
+export function spaced(lines: string[], before: string | null): string[] {
   return lines.filter((line, i) => line !== '' || (i === 0 ? before : lines[i - 1]) !== '')
 }
 

@@ -83,6 +83,21 @@ test('a very long line is broken, not cut; an edit of 100 lines can be seen to i
   await screen.until(/Well\.[\s\S]*ready/)
 })
 
+test('Ctrl-C at a question interrupts; a question that was not asked yet is not shown', async () => {
+  const model = await startFakeModel({
+    replies: [reply([call('bash', { command: 'echo one' }), call('bash', { command: 'echo two' })])],
+  })
+  const screen = await openScreen({ url: model.url, home: temporaryDirectory(), ...SIZE })
+  await screen.until('ready')
+  await screen.type('Run both.')
+  await screen.press('Enter')
+  await screen.until('May bash do this?')
+  await screen.press('C-c')
+  const shown = await screen.until(/Interrupted[\s\S]*ready/)
+  expect(shown).toMatch(/\n✗ bash echo one never started\n✗ bash echo two never started\nInterrupted\./)
+  expect(shown.split('bash asks')).toHaveLength(2)
+})
+
 test('in a terminal of 6 rows the command is seen, and the chosen answer', async () => {
   const model = await startFakeModel({
     replies: [reply([call('bash', { command: 'echo one\necho two' })]), reply('Well.')],

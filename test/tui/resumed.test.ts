@@ -148,3 +148,28 @@ test('of a turn with many calls its request is seen, and how much is left out', 
     'error: Stopped after 40 model calls.',
   ])
 })
+
+test('what became of the calls of an interrupted turn is said once', () => {
+  const calls = ['one', 'two'].map((command, i) => ({
+    type: 'tool_use' as const,
+    id: `c${i}`,
+    name: 'bash',
+    input: { command },
+  }))
+  const prompt = (text: string): JournalRecord => ({ type: 'prompt', text, blocks: [], cwd: '/p', limits: LIMITS })
+  const ended: JournalRecord = { type: 'turnEnded', status: 'cancelled', subtype: 'error_interrupted' }
+  const begun: JournalRecord[] = [
+    { type: 'opened', session_id: 's', cwd: '/p', model: 'm' },
+    prompt('Run both.'),
+    { ...USUAL, type: 'reply', content: calls },
+    { type: 'toolStarted', id: 'c0' },
+  ]
+  const cut = ['> Run both.', '✗ bash one interrupted', '✗ bash two never started']
+  expect(shownOf(begun)).toEqual(cut)
+  expect(shownOf([...begun, prompt('Why?')])).toEqual([...cut, '> Why?'])
+  expect(shownOf([...begun, ended, prompt('Why?')])).toEqual([
+    ...cut,
+    'Interrupted. What is to be done instead?',
+    '> Why?',
+  ])
+})
