@@ -1,11 +1,13 @@
 /** The bundle's entry: runs the command line and ends the process when all is written. */
 import { main } from './cli.ts'
 import { messageOf } from './machines/errorText.ts'
+import { endWithoutTerminal } from './run/lostTerminal.ts'
 import { printable } from './services/text.ts'
 
 // An empty HOME is none. Node would take the working directory for it, and a project's .agent for the user's.
 if (process.env.HOME === '') delete process.env.HOME
 
+endWithoutTerminal()
 main(process.argv.slice(2)).then(
   // Explicit: keep-alive sockets and inherited pipes would hold the process.
   (code) => process.exit(code),

@@ -213,4 +213,25 @@ describe('a terminal that is closed', () => {
     const resumed = await place.run(['--yes', '--continue', '-p', NEW_PROMPT])
     expect([resumed.code, model.problems]).toEqual([0, []])
   })
+
+  test.each([
+    ['json', ['-p', PROMPT]],
+    ['text', ['--output-format', 'text', '-p', PROMPT]],
+    ['steps', ['--step', '-p', PROMPT]],
+  ])('is no crash (%s): the process ends with 129', async (_, args) => {
+    const { model, home, dir } = await setUp(() => hang())
+    const code = join(dir, 'code')
+    const words = [process.execPath, CLI, '-C', dir, ...args].map((word) => `'${word}'`).join(' ')
+    // The shell outlives its terminal, hands the signal on as shells do, and writes down what the agent ended with.
+    const line = `trap 'kill -HUP $!' HUP; ${words} <&0 & wait $!; wait $!; echo $? > ${code}`
+    const terminal = spawn('script', ['-qec', line, '/dev/null'], {
+      env: { ...agentEnv({ url: model.url, home }), SHELL: '/bin/bash', TERM: 'xterm' },
+      stdio: ['pipe', 'ignore', 'ignore'],
+    })
+    if (args[0] === '--step') terminal.stdin?.write('c\n')
+    await model.waitForRequest(0)
+    terminal.kill('SIGKILL')
+    await until(() => read(code) !== '')
+    expect(read(code)).toBe('129\n')
+  })
 })
