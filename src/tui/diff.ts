@@ -36,7 +36,8 @@ export function renderDiff(
   const longest = Number.isFinite(most) ? LONGEST_LINE : Number.POSITIVE_INFINITY
   let [added, removed] = [0, 0]
   const last = hunks.at(-1)
-  const digits = String(first + (last?.newStart ?? 1) + (last?.newLines ?? 1)).length
+  const end = Math.max(1, ...(last ? [last.oldStart + last.oldLines, last.newStart + last.newLines] : [])) - 1
+  const digits = String(first - 1 + end).length
   hunks.forEach((hunk, n) => {
     if (n > 0) lines.push(colors.dim(`${' '.repeat(digits)} ⋮`))
     let [old, now] = [first - 1 + hunk.oldStart, first - 1 + hunk.newStart]

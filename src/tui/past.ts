@@ -101,6 +101,8 @@ function show(
       if (call === undefined) return
       if (!record.is_error) transcript.changes(call.id, pastChangeOf(call, textOfResult(record), cwd))
       transcript.show({ type: 'toolFinished', call, is_error: record.is_error, ms: record.ms })
+      if (call.name === 'write_file' && textOfResult(record).startsWith('Replaced '))
+        print((columns) => [colors.dim(clip('    (what was replaced is not in the journal)', columns))])
       if (after.round.every(({ state }) => state === 'finished')) showResults(after, transcript)
       return
     }

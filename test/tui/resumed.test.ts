@@ -173,3 +173,15 @@ test('what became of the calls of an interrupted turn is said once', () => {
     '> Why?',
   ])
 })
+
+test('a file that was replaced says that the journal does not know what was there', () => {
+  const input = { path: 'a.txt', content: 'new' }
+  expect(
+    shownOf([
+      { type: 'opened', session_id: 's', cwd: '/p', model: 'm' },
+      { ...USUAL, type: 'reply', content: [{ type: 'tool_use', id: 'c', name: 'write_file', input }] },
+      { type: 'toolStarted', id: 'c' },
+      { type: 'toolFinished', id: 'c', content: 'Replaced a.txt (3 bytes).', is_error: false, ms: 5 },
+    ]),
+  ).toEqual(['✓ write_file a.txt 0.0s', '    (what was replaced is not in the journal)'])
+})

@@ -137,6 +137,8 @@ describe('differences', () => {
     })
   })
   test('control sequences in a file are shown, not sent', () => {
+    const numbers = renderDiff({ before: 'a\n'.repeat(10), after: 'b\n' }, 60, plain).lines
+    expect([numbers[0], numbers[9], numbers[10]]).toEqual([' 1 - a', '10 - a', ' 1 + b'])
     expect(renderDiff({ before: '', after: '\x1b[2Jx\n' }, 60, plain).lines).toEqual(['1 + ␛[2Jx'])
   })
 })
