@@ -31,7 +31,7 @@ import type {
 } from './journal.ts'
 import { applyStep } from './layers/trim.ts'
 import { addUsage, isBlank, NO_USAGE, type ToolResultBlock, type ToolUseBlock, wellFormed } from './messages.ts'
-import { forModel } from './otherModel.ts'
+import { forModel, withoutThinking } from './otherModel.ts'
 import { failure, takeReply } from './reply.ts'
 import { closeRound, finishCall, refusedOf, startCall } from './round.ts'
 import { memoryOf, takeRecalled, takeRemembered, tokensOfMemory, withSaid } from './turnMemory.ts'
@@ -98,7 +98,8 @@ export function step(c: Conversation, record: JournalRecord): Conversation {
 
 function takeContext(before: Conversation, record: ContextRecord): Conversation {
   const context = tokensOfContext(record)
-  const c = { ...forModel(before, record.model), asked: record.model }
+  const readable = record.without_thinking ? withoutThinking(before) : forModel(before, record.model)
+  const c = { ...readable, asked: record.model }
   return added({ ...c, context: record.hash, weight: { ...c.weight, context } }, context - c.weight.context)
 }
 

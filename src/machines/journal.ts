@@ -105,6 +105,8 @@ export interface ContextRecord {
   max_tokens?: number
   system: string
   tools: ToolSpec[]
+  /** The server refused the thinking of earlier replies: from here on it is left out. */
+  without_thinking?: true
 }
 
 /** A whole reply. `incomplete` says why none of its calls may run (contract.md, 4). `ms` is the call's duration. */

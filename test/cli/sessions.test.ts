@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_MODEL } from '../../src/services/model/prices.ts'
@@ -66,6 +66,48 @@ describe('resume and continue', () => {
     ])
     expectPrefixStable(model.requests.slice(2))
     expect(model.problems).toEqual([])
+  })
+
+  test.each([
+    ['messages.1.content.0: Invalid `signature` in `thinking` block'],
+    [
+      'messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.',
+    ],
+  ])('of a server that takes its thinking no more leave it out, once and for all: %s', async (refusal) => {
+    const signed = (raw: string) => raw.includes('"signature"')
+    const {
+      model,
+      run,
+      bare: from,
+    } = await setUp((request, n) => {
+      if (n === 0) return reply([thinking('hm'), 'I look.', call('bash', { command: 'echo hi' }, 't1')])
+      if (n === 1) return 'first answer'
+      return signed(request.raw) ? apiError(400, 'invalid_request_error', refusal) : reply(`answer ${n}`)
+    })
+    await run(['--yes', '-p', 'P1'])
+    const again = await run(['--continue', '-p', 'P2'])
+    expect(again.stderr).toContain('It is tried again without the thinking of earlier replies.')
+    const end = resultOf(await run(['--continue', '-p', 'P3']))
+    expect([resultOf(again).result, end.result]).toEqual(['answer 3', 'answer 4'])
+    expect(model.requests.map(({ raw }) => signed(raw))).toEqual([false, true, true, false, false])
+    expectPrefixStable(model.requests.slice(3))
+    const replayed = JSON.parse((await from(['replay', end.session_id, '--json'])).stdout)
+    expect(replayed.matches).toBe(true)
+  })
+
+  test('over the budget, of a server that takes its thinking no more, are told as text to be summarised', async () => {
+    const { model, run } = await setUp((request, n) => {
+      if (n === 0) return reply([thinking('hm'), 'I look.'], { usage: { input_tokens: 5000, output_tokens: 1 } })
+      if (request.raw.includes('"signature"'))
+        return apiError(400, 'invalid_request_error', 'Invalid `signature` in `thinking` block')
+      return n === 2 ? 'SUMMARY' : 'answer'
+    })
+    await run(['--yes', '-p', 'P1'])
+    const settings = join(temporaryDirectory(), 'settings.json')
+    writeFileSync(settings, '{"compaction": {"input_tokens": 1000}}')
+    expect(resultOf(await run(['--continue', '--settings', settings, '-p', 'P2'])).result).toBe('answer')
+    expect(JSON.stringify(model.requests[2]?.body.messages)).toContain('I look.')
+    expect(JSON.stringify(model.requests[3]?.body.messages)).toContain('SUMMARY')
   })
 
   test('the first id resumes the session however often it was resumed', async () => {

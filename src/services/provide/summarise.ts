@@ -6,6 +6,7 @@ import type { Conversation } from '../../machines/conversation.ts'
 import { tokensOfMessages, tokensOfText } from '../../machines/estimate.ts'
 import { historyText, textSummaryMessages } from '../../machines/historyText.ts'
 import { addUsage, isBlank, type Message, NO_USAGE, textOf, type Usage } from '../../machines/messages.ts'
+import { refusesThinking } from '../../machines/otherModel.ts'
 import { summarised, summaryMessages, withCacheMarks } from '../../machines/request.ts'
 import { summaryRequest } from '../../machines/summary.ts'
 import type { ModelOutcome, ModelRequest } from '../ports.ts'
@@ -55,8 +56,11 @@ export async function summarise(
     usage = addUsage(usage, outcome.record.usage ?? NO_USAGE)
     if (outcome.kind === 'callFailed') {
       const { reason, message } = outcome.record
-      if (reason !== 'too_long' || shortenings === SHORTENINGS) return { kind: 'useless', why: message, usage }
-      form = shorter(form, about)
+      // Told as text, a history has no thinking that a server could refuse.
+      const isThinkingRefused: boolean = form.kind === 'asSent' && refusesThinking(outcome.record)
+      if (!isThinkingRefused && (reason !== 'too_long' || shortenings === SHORTENINGS))
+        return { kind: 'useless', why: message, usage }
+      form = isThinkingRefused ? { kind: 'text', units: Number.MAX_SAFE_INTEGER } : shorter(form, about)
       shortenings++
       continue
     }
