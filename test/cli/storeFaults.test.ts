@@ -1,7 +1,17 @@
 /** Whatever is wrong with the session store: the answer is delivered, and what could not be kept is said. */
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -177,6 +187,48 @@ describe('a file that is no database of ours', () => {
     writeFileSync(databaseOf(place), '')
     expect(await place.run(['-p', 'x'])).toMatchObject({ code: 0, stderr: '' })
     expect(await place.run(['-c', '-p', 'x'])).toMatchObject({ code: 0, stderr: '' })
+  })
+})
+
+describe('a link in the place of the database', () => {
+  const linked = async (target: string) => {
+    const place = await setUp((_request, n) => `answer ${n}`)
+    mkdirSync(agentOf(place))
+    symlinkSync(target, databaseOf(place))
+    return place
+  }
+  const namesIn = (dir: string) => readdirSync(dir).sort()
+
+  test('leads to a file that nobody else can read, nor its log', async () => {
+    const place = await linked('../disk/kept.db')
+    const disk = join(place.home, 'disk')
+    mkdirSync(disk)
+    writeFileSync(join(disk, 'other'), '')
+    for (const args of [[], ['-c']])
+      expect(await place.run([...args, '-p', 'x'])).toMatchObject({ code: 0, stderr: '' })
+    expect(place.model.requests[1]?.body.messages).toHaveLength(3)
+    const files = namesIn(disk).filter((name) => name.startsWith('kept.db'))
+    expect(files).toEqual(['kept.db', 'kept.db-shm', 'kept.db-wal'])
+    expect(files.map((name) => statSync(join(disk, name)).mode & 0o777)).toEqual([0o600, 0o600, 0o600])
+
+    for (const part of ['-wal', '-shm']) rmSync(join(disk, `kept.db${part}`))
+    writeFileSync(join(disk, 'kept.db'), randomBytes(9000))
+    const end = await place.run(['-p', 'x'])
+    expect([end.code, end.stderr]).toEqual([0, expect.stringContaining(join(disk, 'kept.db.damaged-1'))])
+    expect(namesIn(disk)).toContain('kept.db.damaged-1')
+  })
+
+  test('into a directory that is not there is said, and nothing is made', async () => {
+    const place = await linked('../not-mounted/kept.db')
+    const why = `is a link into ${place.home}/not-mounted, and there is no such directory`
+    const end = await place.run(['-p', 'x'])
+    expect([end.code, resultOf(end).result, resultOf(end).errors?.[0]]).toEqual([
+      1,
+      'answer 0',
+      expect.stringContaining(why),
+    ])
+    expectRefused(await place.run(['-c', '-p', 'x']), why)
+    expect(namesIn(place.home)).toEqual(['.agent'])
   })
 })
 

@@ -1,9 +1,10 @@
 /** The store in one SQLite file, through `@keyv/sqlite`. */
-import { statSync } from 'node:fs'
+import { existsSync, lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { KeyvSqlite } from '@keyv/sqlite'
 import type { Keyv } from 'keyv'
 import { errorCode } from '../../machines/errorText.ts'
+import { realTarget } from '../paths.ts'
 import { createPrivateFile, ensurePrivateDir, tightenFile } from '../privateFiles.ts'
 import { StoreError, storeError } from './errors.ts'
 import { paddedSeq } from './keys.ts'
@@ -39,9 +40,11 @@ type Opening = { kind: 'open'; keyv: Keyv<string>; store: KeyvSqlite } | { kind:
 /**
  * Opens the database, made if need be. A file that is no database of ours is moved aside (`warn` says where) and a
  * new one begun; throws StoreError where that cannot be done.
+ * @param named its path; a link there is followed
  */
-export async function openSqlite(path: string, warn: (message: string) => void): Promise<KeyValue> {
+export async function openSqlite(named: string, warn: (message: string) => void): Promise<KeyValue> {
   try {
+    const path = behindLink(named)
     await prepareFiles(path, warn)
     const identity = fileIdentity(path)
     let opening = await open(path)
@@ -53,8 +56,19 @@ export async function openSqlite(path: string, warn: (message: string) => void):
     if (opening.kind === 'unusable') throw new Error(opening.why)
     return overSqlite(opening.keyv, opening.store, path)
   } catch (error) {
-    throw storeError(error, path)
+    throw storeError(error, named)
   }
+}
+
+/** The file that a link in its place leads to: SQLite keeps the log beside that one, and so must all that is done here. */
+function behindLink(named: string): string {
+  if (lstatSync(named, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return named
+  const path = realTarget(named)
+  if (existsSync(dirname(path))) return path
+  // Not made: a disk that is not mounted would seem to hold no sessions.
+  throw new StoreError(
+    `The session store ${named} is a link into ${dirname(path)}, and there is no such directory. Make it, or remove the link.`,
+  )
 }
 
 /**
