@@ -235,8 +235,29 @@ describe('no match says what is there instead', () => {
   })
 
   test('line numbers of read_file', async () => {
-    expect(await hint('a\nb\nc\n', '     1\ta\n     2\tb')).toBe(
-      'Leave out the line numbers that read_file puts before the lines.',
+    for (const old of [
+      '     1\ta\n     2\tb',
+      '1→a\n2→b',
+      ' 1| a\n 2| b',
+      '1:a\n2:b',
+      'src/f.ts:1:a\nsrc/f.ts:2:b',
+      'f-1-a\nf:2:b',
+    ])
+      expect([old, await hint('a\nb\nc\n', old)]).toEqual([
+        old,
+        'Leave out the line numbers that read_file and grep put before the lines.',
+      ])
+  })
+
+  test('escapes once too often, or not often enough', async () => {
+    expect(await hint('say("a")\n\tb\n', 'say(\\"a\\")\\n\\tb')).toBe(
+      'It is there without the backslashes: send line breaks, tabs and quotes as they are, not as \\n, \\t or \\".',
+    )
+    expect(await hint('print("a\\n")\n', 'print("a\n")')).toBe(
+      'It is there with a backslash and a letter (\\n, \\t) where it has a line break or a tab.',
+    )
+    expect(await hint('if (a < b && c)\n', 'if (a &lt; b &amp;&amp; c)')).toBe(
+      'It is there with plain characters where it has HTML entities (&lt; and the like).',
     )
   })
 

@@ -297,6 +297,14 @@ describe('paths', () => {
     })
   })
 
+  test('a link to what is not there says so', async () => {
+    await symlink('elsewhere.txt', join(w.dir, 'link'))
+    expect(await read('link')).toEqual({
+      kind: 'error',
+      content: 'link does not exist. It is a symbolic link to elsewhere.txt, which is not there.',
+    })
+  })
+
   test('a blank before a name is part of it, also in what is said', async () => {
     await put('a.txt', 'x')
     expect(await read(' a.txt')).toEqual({

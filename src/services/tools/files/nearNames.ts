@@ -1,5 +1,5 @@
 /** What the model may have meant by a path that leads nowhere. */
-import { readdir } from 'node:fs/promises'
+import { readdir, readlink } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 
 const MOST_NAMES = 5
@@ -12,9 +12,19 @@ export async function whatIsThere(path: string): Promise<string> {
   const directory = dirname(path)
   const names = await namesIn(directory)
   if (names === null) return directory === path ? '' : `The directory ${await firstMissing(directory)} does not exist.`
+  if (names.includes(basename(path))) return danglingLink(path)
   const near = nearest(basename(path), names)
   if (near.length > 0) return `Did you mean ${near.map((name) => join(directory, name)).join(' or ')}?`
   return names.length === 0 ? `The directory ${directory} is empty.` : 'Find it with glob.'
+}
+
+/** The name is there, and yet the file is not. */
+async function danglingLink(path: string): Promise<string> {
+  try {
+    return `It is a symbolic link to ${await readlink(path)}, which is not there.`
+  } catch {
+    return 'Try again: it was made or removed just now.'
+  }
 }
 
 async function namesIn(directory: string): Promise<string[] | null> {

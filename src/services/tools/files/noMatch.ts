@@ -16,6 +16,7 @@ export function whyNoMatch(content: string, old: string): string {
   return (
     differsInEndings(content, old) ??
     carriesLineNumbers(content, old) ??
+    isWrittenOtherwise(content, old) ??
     differsInSpace(lines, wanted) ??
     goesOnDifferently(lines, wanted) ??
     'Read the file again and copy the text as it stands there.'
@@ -28,11 +29,32 @@ function differsInEndings(content: string, old: string): string | null {
   return 'It differs only in its line endings: send it with \\n alone, which matches any line ending.'
 }
 
+/** Of `read_file` and `cat -n`, or of `grep` with or without the file's name. */
+const NUMBERED = [/^ *\d+(?:\t|→|\| ?)/gm, /^(?:[^\s:]+[:-])?\d+[:-]/gm]
+
 function carriesLineNumbers(content: string, old: string): string | null {
-  const bare = old.replace(/^ *\d+\t/gm, '')
-  return bare !== old && bare.trim() !== '' && content.replace(/\r\n?/g, '\n').includes(bare)
-    ? 'Leave out the line numbers that read_file puts before the lines.'
-    : null
+  const text = content.replace(/\r\n?/g, '\n')
+  const isThere = NUMBERED.some((prefix) => {
+    const bare = old.replace(prefix, '')
+    return bare !== old && bare.trim() !== '' && text.includes(bare)
+  })
+  return isThere ? 'Leave out the line numbers that read_file and grep put before the lines.' : null
+}
+
+const UNESCAPED: Record<string, string> = { n: '\n', t: '\t', r: '\r' }
+const ENTITIES: Record<string, string> = { '&lt;': '<', '&gt;': '>', '&amp;': '&', '&quot;': '"', '&#39;': "'" }
+
+/** Models escape what they send once too often, or not often enough for a file that holds escapes. */
+function isWrittenOtherwise(content: string, old: string): string | null {
+  const text = content.replace(/\r\n?/g, '\n')
+  const isThere = (other: string): boolean => other !== old && other.trim() !== '' && text.includes(other)
+  if (isThere(old.replace(/\\([ntr"'`\\])/g, (_, c: string) => UNESCAPED[c] ?? c)))
+    return 'It is there without the backslashes: send line breaks, tabs and quotes as they are, not as \\n, \\t or \\".'
+  if (isThere(old.replaceAll('\n', '\\n').replaceAll('\t', '\\t')))
+    return 'It is there with a backslash and a letter (\\n, \\t) where it has a line break or a tab.'
+  if (isThere(old.replace(/&(?:lt|gt|amp|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity)))
+    return 'It is there with plain characters where it has HTML entities (&lt; and the like).'
+  return null
 }
 
 function differsInSpace(lines: string[], wanted: string[]): string | null {
