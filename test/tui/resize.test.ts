@@ -36,7 +36,8 @@ test('narrower and wider, with a diff, a table, a long answer and a draft', asyn
     for (const n of [4, 5]) expect(words.split(paragraph(n)).length, `${columns}: ${n}`).toBe(2)
     expect(shown.split('ready').length).toBe(2)
     expect(shown.split('\n').filter((line) => line.length > columns - 1)).toEqual([])
-    if (columns === 80) expect(shown).toBe(before)
+    // How far it has scrolled depends on how it streamed.
+    if (columns === 80) expect(shown.split('\n').slice(-18)).toEqual(before.split('\n').slice(-18))
   }
   // No two rows of it are one line for whoever copies them.
   expect(
