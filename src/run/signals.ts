@@ -5,6 +5,7 @@
  */
 import { messageOf } from '../machines/errorText.ts'
 import { printable } from '../services/text.ts'
+import { startedByNohup } from './nohup.ts'
 
 /** The exit code of a process that a signal has ended (contract.md, 2). */
 export const SIGNAL_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
@@ -50,6 +51,7 @@ export function catchSignals(): Stopping {
     else listener(reason)
   }
   const onSignal = (name: SignalName): void => {
+    if (name === 'SIGHUP' && startedByNohup()) return
     if (code === null) {
       const exitCode = SIGNAL_CODES[name]
       code = exitCode

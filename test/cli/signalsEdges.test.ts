@@ -1,6 +1,7 @@
 /** Ends that are not in order: twice a signal, a locked store, a reader that takes nothing or leaves, a closed terminal. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { closeSync, constants, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -17,7 +18,7 @@ import {
   type Scenario,
 } from '../kill/scenario.ts'
 import { agentEnv, CLI, ended, resultOf, startAgent } from '../support/agent.ts'
-import { hang } from '../support/fakeModel.ts'
+import { type HeldReply, hang, held } from '../support/fakeModel.ts'
 import { type SetUp, setUp } from './setUp.ts'
 
 const PATIENCE_MS = 8000
@@ -234,4 +235,37 @@ describe('a terminal that is closed', () => {
     await until(() => read(code) !== '')
     expect(read(code)).toBe('129\n')
   })
+})
+
+describe('a run that was started with nohup', () => {
+  async function outlives(start: (words: string[], options: { env: NodeJS.ProcessEnv }) => ChildProcess) {
+    const answer: HeldReply = held('Done.')
+    const { model, home, dir } = await setUp([answer])
+    const words = [process.execPath, CLI, '-C', dir, '--json', '-p', PROMPT]
+    const child = start(words, { env: agentEnv({ url: model.url, home }) })
+    const end = ended(child)
+    await model.waitForRequest(0)
+    child.kill('SIGHUP')
+    await sleep(200)
+    answer.release()
+    const { code, stdout } = await end
+    expect([code, JSON.parse(stdout).result]).toEqual([0, 'Done.'])
+  }
+
+  test('goes on when its terminal is closed', () =>
+    outlives((words, options) => {
+      const line = `nohup ${words.map((word) => `'${word}'`).join(' ')}`
+      return spawn('bash', ['-c', line], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+    }))
+
+  test.runIf(process.platform === 'linux')('is known by its stdin too, where no shell names the program', () =>
+    outlives(([program = '', ...args], options) => {
+      const stdin = openSync('/dev/null', constants.O_WRONLY)
+      try {
+        return spawn(program, args, { ...options, stdio: [stdin, 'pipe', 'pipe'] })
+      } finally {
+        closeSync(stdin)
+      }
+    }),
+  )
 })
