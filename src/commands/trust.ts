@@ -26,8 +26,8 @@ type Done = { trusted: string[] } | { trusted: string; changed: boolean } | { re
 
 /** @returns the exit code: 0, or 2 with a sentence on stderr where nothing was done */
 export function trustCommand(args: TrustArgs, place: TrustPlace): Promise<number> {
-  return withOut(ownStreams(), (out) => {
-    const done = perform(args, place)
+  return withOut(ownStreams(), async (out) => {
+    const done = await perform(args, place)
     if (!done.ok) {
       out.fail(printableLine(done.message))
       return 2
@@ -37,7 +37,7 @@ export function trustCommand(args: TrustArgs, place: TrustPlace): Promise<number
   })
 }
 
-function perform({ input, list, remove }: TrustArgs, { home, cwd }: TrustPlace): Result<Done> {
+async function perform({ input, list, remove }: TrustArgs, { home, cwd }: TrustPlace): Promise<Result<Done>> {
   const [given, extra] = input
   if (extra !== undefined)
     return refused(`Unexpected argument ${JSON.stringify(extra)}; agent trust takes one directory.`)
@@ -54,7 +54,7 @@ function refused(message: string): Result<never> {
   return { ok: false, message }
 }
 
-function addTrust(home: string, path: string): Result<Done> {
+async function addTrust(home: string, path: string): Promise<Result<Done>> {
   let real: string
   try {
     real = realpathSync(path)
@@ -62,14 +62,14 @@ function addTrust(home: string, path: string): Result<Done> {
   } catch {
     return refused(`${path} does not exist. Give the directory to trust, or leave it out for the current one.`)
   }
-  const changed = changeTrust(home, 'add', real)
+  const changed = await changeTrust(home, 'add', real)
   return changed.ok ? { ok: true, value: { trusted: real, changed: changed.value } } : changed
 }
 
 /** A directory that is gone can still be taken from the list, by the path that it had. */
-function removeTrust(home: string, path: string): Result<Done> {
+async function removeTrust(home: string, path: string): Promise<Result<Done>> {
   const real = realOf(path)
-  const changed = changeTrust(home, 'remove', real)
+  const changed = await changeTrust(home, 'remove', real)
   if (!changed.ok) return changed
   if (changed.value) return { ok: true, value: { removed: real } }
   const above = readTrusted(home).find((directory) => isAbove(directory, real))

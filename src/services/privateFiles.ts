@@ -21,7 +21,7 @@ const STICKY = 0o1000
 
 /** What the agent itself keeps in its home. */
 const OURS =
-  /^(settings\.json|trust\.json|sessions\.sqlite.*|locks|skills|agents|commands|AGENTS\.md|CLAUDE\.md|\.memory|\.task_outputs)$/
+  /^(settings\.json|trust\.json|\.(settings|trust)\.json\.(lock.*|new)|sessions\.sqlite.*|locks|history|skills|agents|commands|AGENTS\.md|CLAUDE\.md|\.memory|\.task_outputs)$/
 
 /**
  * Makes a directory (and its parents) that only its owner can read. One that is there and open to others is

@@ -193,7 +193,7 @@ async function trust(hands: Hands): Promise<void> {
     ['no', 'yes'],
   )
   if (chosen !== 1) return
-  const added = trusted.add()
+  const added = await trusted.add()
   if (!added.ok) return hands.tell(added.message)
   hands.tell(`${open.cwd} is trusted.`)
   // Settings are read when a session is opened.

@@ -69,7 +69,7 @@ export interface Desk {
   server(args: string[], cwd: string): Promise<string>
   /** Fills in files that match what is typed after an `@`. */
   files(cwd: string): Promise<string[]>
-  trust(cwd: string): { isTrusted: boolean; add(): Result<boolean> }
+  trust(cwd: string): { isTrusted: boolean; add(): Promise<Result<boolean>> }
   /** What ends the conversation from outside: signals. */
   whenStopped(listener: (reason: string) => void): void
   /** Sets what gives the terminal back when the process must end at once. */

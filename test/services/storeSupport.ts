@@ -73,6 +73,8 @@ export async function compiled(dir: string, source: string): Promise<string> {
     platform: 'node',
     format: 'esm',
     target: 'node20',
+    // What jsonc-parser has for CommonJS cannot be bundled.
+    mainFields: ['module', 'main'],
     external: ['@photostructure/sqlite'],
     banner: {
       js: `import { createRequire as nodeRequire } from 'node:module'; const require = nodeRequire(${JSON.stringify(here)});`,
