@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { agentEnv, CLI, ended } from '../support/agent.ts'
 import { call, reply } from '../support/fakeModel.ts'
 import { type SetUp, setUp } from './setUp.ts'
 
@@ -224,4 +225,25 @@ test('an empty PATH: the model is told that the programs of a shell were not fou
   expect(String(result?.content)).toMatch(/ was not found on the PATH, which is "", so no command can run\. /)
   expect(String(result?.content)).toContain('such as /usr/local/bin:/usr/bin:/bin')
   expect(String(result?.content)).not.toContain('TMPDIR')
+})
+
+describe('where few files may be open', () => {
+  test('commands that cannot start for it say so, the others run, and the run goes on', async () => {
+    const calls = Array.from({ length: 80 }, () => call('bash', { command: 'sleep 0.5' }))
+    const { model, home, dir } = await setUp([reply(calls), 'Done.'])
+    const words = [process.execPath, CLI, '-C', dir, '--yes', '-p', 'hi'].map((word) => `'${word}'`).join(' ')
+    const child = spawn('bash', ['-c', `ulimit -n 64; exec ${words}`], {
+      env: agentEnv({ url: model.url, home }),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    expect((await ended(child)).code).toBe(0)
+    const contents = (model.requests[1]?.body.messages.at(-1)?.content ?? []).map(({ content }) => content)
+    expect([contents.length, [...new Set(contents)].sort()]).toEqual([
+      80,
+      [
+        '(no output)',
+        'Too many files are open to run a command. Run fewer at the same time; where that does not help, tell the user to raise the limit (ulimit -n).',
+      ],
+    ])
+  })
 })

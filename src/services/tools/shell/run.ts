@@ -174,6 +174,9 @@ async function whyUnstartable(error: unknown, { cwd, env }: ShellRequest): Promi
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOENT':
       return { kind: 'unstartable', message: notFound('bash', env.PATH) }
+    case 'EMFILE':
+    case 'ENFILE':
+      return { kind: 'unstartable', message: TOO_MANY_FILES }
     case 'E2BIG':
       return {
         kind: 'unstartable',
@@ -184,10 +187,14 @@ async function whyUnstartable(error: unknown, { cwd, env }: ShellRequest): Promi
   }
 }
 
+const TOO_MANY_FILES =
+  'Too many files are open to run a command. Run fewer at the same time; where that does not help, tell the user to raise the limit (ulimit -n).'
+
 /** The pipe is made by a program of the system, so what is missing may be that, and bash with it. */
 function whyNoPipe(error: unknown): string {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' && syscall?.startsWith('spawn') === true) return notFound('mkfifo', process.env.PATH)
+  if (code === 'EMFILE' || code === 'ENFILE') return TOO_MANY_FILES
   return `No pipe for the output could be made (${messageOf(error)}). Set TMPDIR to a directory that can be written.`
 }
 
