@@ -144,9 +144,9 @@ function noteOf(record: JournalRecord): string | null {
     case 'trimmed':
       return record.done.length === 0 ? null : 'old and long results were put away to make room'
     case 'compacted':
-      return `conversation of ${tokens(record.before_tokens)} tokens summarised (${record.trigger})`
+      return `compacted: a conversation of ${tokens(record.before_tokens)} tokens became a summary (${record.trigger})`
     case 'compactionFailed':
-      return `the conversation could not be summarised: ${record.message}`
+      return `the compaction failed: ${record.message}`
     case 'recalled':
       return record.memories.length === 0
         ? null

@@ -92,7 +92,7 @@ describe.each(SIZES)('at $name', ({ name, columns, rows }) => {
     await screen.press('Enter')
     await keep('05-refused', await screen.until(/leave it[\s\S]*ready/))
     expect(toolTexts(model, 4)).toEqual([
-      'Permission refused: The user said no to this call. They say: keep it short Nothing was run. Do not try to reach the same in another way; ask what to do instead if it is not clear.',
+      'Permission refused: The user said no to this call. They say: keep it short. Nothing was run. Do not try to reach the same in another way; ask what to do instead if it is not clear.',
     ])
     expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('hello\nworld\n')
 

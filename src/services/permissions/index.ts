@@ -120,7 +120,7 @@ class Permissions implements PermissionPort {
         else await this.#approve(call, suggested)
         return allow
       case 'no': {
-        const said = answer.why === null ? '' : ` They say: ${answer.why}`
+        const said = answer.why === null ? '' : ` They say: ${answer.why}${/[.!?…]$/.test(answer.why) ? '' : '.'}`
         return { kind: 'deny', reason: `The user said no to this call.${said}`, howToAllow: NO_MEANS_NO }
       }
     }
