@@ -12,7 +12,15 @@ export type Progress =
   | { type: 'textDiscarded' }
   | { type: 'reply'; record: ReplyRecord; parent_tool_use_id: string | null }
   | { type: 'toolStarted'; call: ToolUseBlock; parent_tool_use_id?: string }
-  | { type: 'toolFinished'; call: ToolUseBlock; is_error: boolean; ms: number; parent_tool_use_id?: string }
+  | {
+      type: 'toolFinished'
+      call: ToolUseBlock
+      is_error: boolean
+      /** Permission was refused, by a rule or by the person: nothing ran. */
+      denied?: boolean
+      ms: number
+      parent_tool_use_id?: string
+    }
   | { type: 'toolResults'; message: Message; parent_tool_use_id: string | null }
   | { type: 'retry'; attempt: number; delay_ms: number; status: number | null; error: string }
   /** Written to `.memory`: the new files with their descriptions, and whether all were put in order. */

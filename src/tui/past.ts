@@ -100,7 +100,8 @@ function show(
       const call = callOf(before, record.id)
       if (call === undefined) return
       if (!record.is_error) transcript.changes(call.id, pastChangeOf(call, textOfResult(record), cwd))
-      transcript.show({ type: 'toolFinished', call, is_error: record.is_error, ms: record.ms })
+      const { is_error, denied, ms } = record
+      transcript.show({ type: 'toolFinished', call, is_error, ...(denied && { denied }), ms })
       if (call.name === 'write_file' && textOfResult(record).startsWith('Replaced '))
         print((columns) => [colors.dim(clip('    (what was replaced is not in the journal)', columns))])
       if (after.round.every(({ state }) => state === 'finished')) showResults(after, transcript)

@@ -71,7 +71,8 @@ export function createCalls(colors: Colors, columns: () => number, now: () => nu
     finish(event) {
       running.delete(keyOf(event))
       const mark = event.is_error ? colors.red('✗') : colors.green('✓')
-      return line(mark, event, event.is_error ? ` failed ${duration(event.ms)}` : ` ${duration(event.ms)}`)
+      const how = event.denied === true ? ' refused' : event.is_error ? ' failed' : ''
+      return line(mark, event, `${how} ${duration(event.ms)}`)
     },
     running() {
       const all = [...running.values()]

@@ -66,7 +66,8 @@ async function runCall(
   }
   await deps.recorder.note(deps.state(), record)
   report({ type: 'toolFinished', record })
-  deps.observe({ type: 'toolFinished', call, is_error: record.is_error, ms: record.ms })
+  const { is_error, denied, ms } = record
+  deps.observe({ type: 'toolFinished', call, is_error, ...(denied && { denied }), ms })
   return {
     type: 'tool_result',
     tool_use_id: call.id,
