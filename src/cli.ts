@@ -1,6 +1,7 @@
 /** The command line: from the arguments to the one thing that is asked for. No logic of its own. */
-import { type Asked, type CommonArgs, parseArgs } from './cli/args.ts'
+import { type Asked, parseArgs } from './cli/args.ts'
 import { helpText } from './cli/flags.ts'
+import type { CommonOptions } from './run/request.ts'
 import { catchSignals } from './run/signals.ts'
 
 /** @returns the exit code (contract.md, 2) */
@@ -38,7 +39,7 @@ async function run(asked: Extract<Asked, { kind: 'run' | 'forkRun' }>): Promise<
 }
 
 /** Who asks for JSON wants no conversation, wherever it goes. */
-function namesJson({ format }: CommonArgs): boolean {
+function namesJson({ format }: CommonOptions): boolean {
   return format !== null && format !== 'text'
 }
 

@@ -30,9 +30,21 @@ const PLANTED: Array<[file: string, specifier: string, message: string]> = [
   ['src/services/model/n.ts', '@anthropic-ai/sdk/client', ''],
   ['src/services/provide/o.ts', '../tools/registry.ts', ''],
   ['src/services/provide/p.ts', '@anthropic-ai/sdk', 'Only src/services/model'],
+  ['src/services/provide/q.ts', '../../run/request.ts', 'src/run puts a run together'],
   ['src/services/q.ts', './store/index.ts', 'What all services share'],
   ['src/run/r.ts', '../services/store/index.ts', ''],
+  ['src/run/s.ts', '../cli/args.ts', 'A run knows nothing of the command line'],
+  ['src/run/t.ts', '../commands/request.ts', 'A run knows nothing of the command line'],
+  ['src/run/u.ts', '../tui.ts', ''],
+  ['src/run/v.ts', '@anthropic-ai/sdk', 'Only src/services/model'],
+  ['src/cli/w.ts', '../run/request.ts', ''],
+  ['src/cli/x.ts', '../commands/request.ts', ''],
   ['src/commands/s.ts', '@keyv/sqlite', 'Only src/services/store'],
+  ['src/commands/t.ts', '../cli/args.ts', 'what they are asked is in commands/request.ts'],
+  ['src/commands/u.ts', '../run/request.ts', ''],
+  ['src/tui/y.ts', '../run/request.ts', ''],
+  ['src/tui/z.ts', '../run/desk.ts', 'works with its desk'],
+  ['src/tui/z1.ts', '../cli/flags.ts', 'works with its desk'],
 ]
 
 const FORMS = [

@@ -1,64 +1,18 @@
 /** From the arguments to what is asked for. No defaults of a run are decided here, only what was said. */
 import { pathToFileURL } from 'node:url'
 import meow from 'meow'
+import type { CommandFlags, CommandRequest } from '../commands/request.ts'
+import type { CommonOptions, OutputFormat, PromptSource, RunRequest, SessionChoice } from '../run/request.ts'
 import { FLAGS, type Flag, type FlagName, helpText, isCommand } from './flags.ts'
 import { camel, quote, type Split, splitPrompt, usage } from './splitPrompt.ts'
-
-export type OutputFormat = 'text' | 'json' | 'stream-json'
-
-/** Where the prompt comes from; `argument` is byte for byte as typed. */
-export type PromptSource = { kind: 'argument'; text: string } | { kind: 'stdin' } | { kind: 'none' }
-
-export type SessionChoice =
-  | { kind: 'new' }
-  | { kind: 'continue'; fork: boolean }
-  | { kind: 'resume'; id: string; fork: boolean }
-  /** A new session from transition `at` of another, as typed; null for its end. */
-  | { kind: 'fork'; id: string; at: string | null }
-
-export interface RunArgs {
-  prompt: PromptSource
-  session: SessionChoice
-  /** `agent resume`: the turn is carried on here and now, at a terminal too. */
-  carriesOn?: true
-  yes: boolean
-  model: string | null
-  maxTurns: number | null
-  appendSystemPrompt: string | null
-  /** Where the model's replies are kept for a replay. */
-  record: string | null
-  /** Before each service the run waits for a command on stdin. */
-  step: boolean
-  /** Shell commands run between bubblewrap's walls. */
-  sandbox: boolean
-}
-
-/** What flags say to commands; each belongs to one or two of them. */
-export interface CommandFlags {
-  all: boolean
-  /** As typed. */
-  at: string | null
-  graphFormat: string | null
-  session: string | null
-  noOpen: boolean
-  list: boolean
-  remove: boolean
-}
-
-export interface CommonArgs {
-  cwd: string | null
-  format: OutputFormat | null
-  settings: string | null
-  debug: boolean
-}
 
 export type Asked =
   | { kind: 'help' }
   | { kind: 'version' }
   | { kind: 'usage'; message: string }
-  | { kind: 'run'; common: CommonArgs; run: RunArgs }
-  | { kind: 'command'; common: CommonArgs; name: string; input: string[]; flags: CommandFlags }
-  | { kind: 'forkRun'; common: CommonArgs; run: RunArgs }
+  | { kind: 'run'; common: CommonOptions; run: RunRequest }
+  | ({ kind: 'command' } & CommandRequest)
+  | { kind: 'forkRun'; common: CommonOptions; run: RunRequest }
 
 /** @param argv the arguments after the program's name */
 export function parseArgs(argv: string[]): Asked {
@@ -106,7 +60,7 @@ function assemble(input: string[], said: Said, { print }: Split): Asked {
     return usage(`--output-format is text, json or stream-json, not ${quote(text(said.outputFormat) ?? '')}.`)
   if (said.json === true && format !== 'json')
     return usage(`--json and --output-format ${format} exclude each other; give one of them.`)
-  const common: CommonArgs = {
+  const common: CommonOptions = {
     cwd: text(said.cwd),
     format,
     settings: text(said.settings),
@@ -123,7 +77,7 @@ function assemble(input: string[], said: Said, { print }: Split): Asked {
   return assembleRun(input, said, print, common)
 }
 
-function assembleCommand(name: string, input: string[], said: Said, common: CommonArgs): Asked {
+function assembleCommand(name: string, input: string[], said: Said, common: CommonOptions): Asked {
   if (!isCommand(name))
     return usage(
       `Unknown command ${quote(name)}. agent --help lists them; to run it as a prompt: agent -p ${quote(name)}.`,
@@ -143,7 +97,7 @@ function assembleCommand(name: string, input: string[], said: Said, common: Comm
 }
 
 /** `agent fork <id> -p "<prompt>"`: a run whose session is the fork. */
-function assembleForkRun([id = '', extra]: string[], said: Said, print: Split['print'], common: CommonArgs): Asked {
+function assembleForkRun([id = '', extra]: string[], said: Said, print: Split['print'], common: CommonOptions): Asked {
   const misplaced = misplacedFlag(said, 'fork -p')
   if (misplaced !== null) return usage(misplaced)
   if (extra !== undefined) return usage(`Unexpected argument ${quote(extra)}.`)
@@ -153,7 +107,7 @@ function assembleForkRun([id = '', extra]: string[], said: Said, print: Split['p
 }
 
 /** `agent resume <id>`: the run of a session that goes on, without a prompt where none is given. */
-function assembleResume([id = '', ...rest]: string[], said: Said, print: Split['print'], common: CommonArgs): Asked {
+function assembleResume([id = '', ...rest]: string[], said: Said, print: Split['print'], common: CommonOptions): Asked {
   const misplaced = misplacedFlag(said, 'resume')
   if (misplaced !== null) return usage(misplaced)
   if (id === '') return usage('agent resume needs a session id; agent sessions lists them.')
@@ -163,7 +117,7 @@ function assembleResume([id = '', ...rest]: string[], said: Said, print: Split['
   return { kind: 'run', common, run: { ...run.run, session: { kind: 'resume', id, fork: false }, carriesOn: true } }
 }
 
-function assembleRun(input: string[], said: Said, print: Split['print'], common: CommonArgs): Asked {
+function assembleRun(input: string[], said: Said, print: Split['print'], common: CommonOptions): Asked {
   const prompt = promptOf(print, input)
   if (typeof prompt === 'string') return usage(prompt)
   const session = sessionOf(said)

@@ -6,18 +6,18 @@ import { mkdir, mkdtemp, realpath, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import embedded from '../../demo/embedded.json' with { type: 'json' }
-import type { CommonArgs, RunArgs } from '../cli/args.ts'
-import { selfCommand } from '../cli/self.ts'
+import type { CommonOptions, RunRequest } from '../run/request.ts'
 import { runPrompt } from '../run/run.ts'
 import { parseRecording } from '../services/model/recording.ts'
 import { createReplayModel } from '../services/model/replay.ts'
 import type { Progress } from '../services/ports.ts'
 import { describeCall, duration } from '../services/text.ts'
+import { selfCommand } from './self.ts'
 
 const PROMPT = 'The tests of this project fail. Find out why, mend the code, and show that they pass.'
 
 /** @returns the exit code: that of the run */
-export async function demo(common: CommonArgs): Promise<number> {
+export async function demo(common: CommonOptions): Promise<number> {
   const recording = parseRecording(embedded.replies)
   if (!recording.ok) throw new Error(recording.message)
   const directory = await copyProject(embedded.files)
@@ -30,7 +30,7 @@ export async function demo(common: CommonArgs): Promise<number> {
   say(`A small broken project is in ${directory}`)
   say(`$ agent --yes -p ${JSON.stringify(PROMPT)}`)
   say("(the model's replies are recorded, everything else is real)\n")
-  const args: RunArgs = {
+  const request: RunRequest = {
     prompt: { kind: 'argument', text: PROMPT },
     session: { kind: 'new' },
     yes: true,
@@ -41,7 +41,7 @@ export async function demo(common: CommonArgs): Promise<number> {
     step: false,
     sandbox: false,
   }
-  const ended = await runPrompt({ ...common, cwd: directory, format: asked }, args, {
+  const ended = await runPrompt({ ...common, cwd: directory, format: asked }, request, {
     source: { kind: 'given', model: createReplayModel(recording.value, () => {}) },
     // A terminal shows progress by itself.
     ...(process.stderr.isTTY !== true && { alsoObserve: createTeller(say) }),

@@ -1,10 +1,10 @@
 /** `agent fork <id> [--at <k>]`: a new session from one of another's transitions (contract.md, section 10). */
-import { selfCommand } from '../cli/self.ts'
 import { type Forked, openSession, type RunSession } from '../run/session.ts'
 import { jsonLine } from '../services/output/jsonLines.ts'
 import type { Result, StorePort } from '../services/ports.ts'
 import { createRecorder } from '../services/provide/recorder.ts'
 import { type LookDeps, withOut } from './look.ts'
+import { selfCommand } from './self.ts'
 import { findSession } from './sessions.ts'
 
 export interface ForkArgs {

@@ -1,12 +1,10 @@
 /** The commands beside the run of a prompt; each is loaded when it is asked for. */
-import type { Asked } from '../cli/args.ts'
 import { agentHome, workingDirectory } from '../run/directory.ts'
 import { printable } from '../services/text.ts'
-
-type Command = Extract<Asked, { kind: 'command' }>
+import type { CommandRequest } from './request.ts'
 
 /** @returns the exit code */
-export async function runCommand(command: Command): Promise<number> {
+export async function runCommand(command: CommandRequest): Promise<number> {
   const place = await workingDirectory(command.common.cwd)
   if (!place.ok) return refuse(place.message)
   const home = agentHome(process.env)

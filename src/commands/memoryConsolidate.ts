@@ -1,5 +1,4 @@
 /** `agent memory consolidate`: asks the model for a shorter set of memories, however many there are. */
-
 import { count } from '../machines/words.ts'
 import { openMemory } from '../run/memory.ts'
 import { openServer } from '../run/model.ts'

@@ -1,15 +1,13 @@
 /** `agent graph`, `trace`, `replay`, `fork` and `inspect`: from the command line to the commands over the real store. */
-import type { Asked } from '../cli/args.ts'
 import { storeFor, storeOf } from '../run/settings.ts'
 import type { Result } from '../services/ports.ts'
 import { DEFAULT_SETTINGS } from '../services/settings/index.ts'
 import { printable } from '../services/text.ts'
 import { type LookDeps, ownStreams } from './look.ts'
-
-type Command = Extract<Asked, { kind: 'command' }>
+import type { CommandRequest } from './request.ts'
 
 /** @returns the exit code */
-export async function runLooking(command: Command, cwd: string): Promise<number> {
+export async function runLooking(command: CommandRequest, cwd: string): Promise<number> {
   const id = idOf(command)
   if (!id.ok) {
     process.stderr.write(`agent: ${printable(id.message)}\n`)
@@ -36,7 +34,7 @@ export async function runLooking(command: Command, cwd: string): Promise<number>
   }
 }
 
-async function run({ name, common, flags }: Command, id: string, deps: LookDeps, cwd: string): Promise<number> {
+async function run({ name, common, flags }: CommandRequest, id: string, deps: LookDeps, cwd: string): Promise<number> {
   const json = common.format === 'json'
   switch (name) {
     case 'graph': {
@@ -85,7 +83,7 @@ function takenBy(name: string): string {
 }
 
 /** @returns the session that is named, '' where none is */
-function idOf({ name, input: [id = '', extra] }: Command): Result<string> {
+function idOf({ name, input: [id = '', extra] }: CommandRequest): Result<string> {
   const unexpected = name === 'graph' && id !== '' ? id : extra
   if (unexpected !== undefined)
     return { ok: false, message: `Unexpected argument ${JSON.stringify(unexpected)}: ${takenBy(name)}.` }

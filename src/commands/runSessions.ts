@@ -1,14 +1,12 @@
 /** `agent sessions`: from the command line to the command over the real store. */
-import type { Asked } from '../cli/args.ts'
 import { storeFor } from '../run/settings.ts'
 import { printable } from '../services/text.ts'
 import { ownStreams } from './look.ts'
+import type { CommandRequest } from './request.ts'
 import { type SessionsArgs, sessionsCommand } from './sessions.ts'
 
-type Command = Extract<Asked, { kind: 'command' }>
-
 /** @returns the exit code */
-export async function runSessions({ input, common, flags }: Command, cwd: string): Promise<number> {
+export async function runSessions({ input, common, flags }: CommandRequest, cwd: string): Promise<number> {
   const args = sessionsArgs(input, common.format === 'json', flags.all)
   if (typeof args === 'string') {
     process.stderr.write(`agent: ${printable(args)}\n`)

@@ -1,5 +1,4 @@
 /** The list of sessions, for people and for scripts. */
-
 import { count } from '../machines/words.ts'
 import type { SessionHead } from '../services/ports.ts'
 import { clip, displayWidth, padTo, printableLine } from '../services/text.ts'

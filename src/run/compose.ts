@@ -1,5 +1,4 @@
 /** Puts a run together in its order: directory, settings, model, store, session, and then its parts. */
-import type { CommonArgs, RunArgs } from '../cli/args.ts'
 import type { Model } from '../services/model/index.ts'
 import { userHome } from '../services/paths.ts'
 import type { AskPerson, Observe, Result, StorePort } from '../services/ports.ts'
@@ -11,6 +10,7 @@ import { withFaultyJournals } from './faults.ts'
 import { endLeftoversOf } from './leftovers.ts'
 import { type ModelSource, openModel } from './model.ts'
 import { assemble, type Parts } from './parts.ts'
+import type { CommonOptions, RunRequest } from './request.ts'
 import { findSession, openSession, type RunSession } from './session.ts'
 import { settingsFor, storeOf } from './settings.ts'
 
@@ -22,8 +22,8 @@ export interface Composed extends Parts {
 
 /** @returns a run that is ready to start and holds its session, or why nothing was started */
 export async function compose(
-  common: CommonArgs,
-  args: RunArgs,
+  common: CommonOptions,
+  request: RunRequest,
   source: ModelSource,
   observe: Observe,
   step: StepPort | null,
@@ -32,21 +32,21 @@ export async function compose(
   const warn = (message: string): void => observe({ type: 'warning', message })
   const place = await workingDirectory(common.cwd)
   // A session that goes on brings its own directory, so a lost one of the shell does not matter then.
-  if (!place.ok && (common.cwd !== null || !namesSession(args))) return place
+  if (!place.ok && (common.cwd !== null || !namesSession(request))) return place
   const here = place.ok ? place.value : userHome()
   const settings = await settingsFor(here, common)
   if (!settings.ok) return settings
-  const model = openModel(source, args, settings.value.settings, warn)
+  const model = openModel(source, request, settings.value.settings, warn)
   if (!model.ok) return model
   // The SDK loads while the store is opened.
   model.value.prepare()
   const named = storeOf(settings.value.settings, warn)
   if (!named.ok) return named
   const store = withFaultyJournals(named.value)
-  const session = await holdSession(store, args, here)
+  const session = await holdSession(store, request, here)
   if (!session.ok) return closing(store, session)
   await endLeftoversOf(session.value, warn)
-  const grounds = { common, args, here, settings: settings.value, session: session.value, store, model: model.value }
+  const grounds = { common, request, here, settings: settings.value, session: session.value, store, model: model.value }
   const parts = await assemble({ ...grounds, observe, step, ask })
   if (!parts.ok) {
     await session.value.journal.release()
@@ -55,13 +55,18 @@ export async function compose(
   return { ok: true, value: { ...parts.value, store, close: () => closeAll(parts.value, store, model.value) } }
 }
 
-function namesSession({ session }: RunArgs): boolean {
+function namesSession({ session }: RunRequest): boolean {
   return session.kind === 'resume' || session.kind === 'fork'
 }
 
-async function holdSession(store: StorePort, args: RunArgs, here: string): Promise<Result<RunSession>> {
+async function holdSession(store: StorePort, request: RunRequest, here: string): Promise<Result<RunSession>> {
   try {
-    const found = await findSession(store, args.session, here, args.prompt.kind === 'none' ? 'nothing' : 'something')
+    const found = await findSession(
+      store,
+      request.session,
+      here,
+      request.prompt.kind === 'none' ? 'nothing' : 'something',
+    )
     return found.ok ? await openSession(store, found.value) : found
   } catch (error) {
     if (error instanceof StoreError) return { ok: false, message: error.message }

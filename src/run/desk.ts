@@ -1,6 +1,5 @@
 /** What the conversation at the terminal works with, over the parts of a run: a session composed once, turn after turn. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import type { CommonArgs, RunArgs } from '../cli/args.ts'
 import type { Conversation } from '../machines/conversation.ts'
 import { createBranchReader } from '../services/context/branch.ts'
 import { maxOutputOf } from '../services/model/prices.ts'
@@ -13,20 +12,21 @@ import type { Desk, Eyes, OpenSession } from '../tui/desk.ts'
 import { type Composed, compose } from './compose.ts'
 import { agentHome } from './directory.ts'
 import { limitsOf } from './parts.ts'
+import type { CommonOptions, RunRequest } from './request.ts'
 import type { Stopping } from './signals.ts'
 
 const MOST_PRINTED = 4 * 1024 * 1024
 
-/** @returns the desk of one process; `args` hold for every session that is opened at it */
-export function createDesk(common: CommonArgs, args: RunArgs, stopping: Stopping): Desk {
+/** @returns the desk of one process; what is asked holds for every session that is opened at it */
+export function createDesk(common: CommonOptions, request: RunRequest, stopping: Stopping): Desk {
   const home = agentHome(process.env)
   const servers = createServers()
   return {
-    first: args.session,
-    isStepping: args.step,
+    first: request.session,
+    isStepping: request.step,
     home,
     version: __VERSION__,
-    open: (choice, model, eyes) => openAt(common, { ...args, session: choice, model: model ?? args.model }, eyes),
+    open: (choice, model, eyes) => openAt(common, { ...request, session: choice, model: model ?? request.model }, eyes),
     command: (words, cwd) => {
       const options = { cwd, maxBuffer: MOST_PRINTED, env: process.env }
       return new Promise((resolve) =>
@@ -79,19 +79,23 @@ function firstLine(child: ChildProcess): Promise<string> {
   })
 }
 
-async function openAt(common: CommonArgs, args: RunArgs, { observe, ask }: Eyes): Promise<Result<OpenSession>> {
-  const composed = await compose(common, args, { kind: 'server' }, observe, null, args.yes ? null : ask)
+async function openAt(
+  common: CommonOptions,
+  request: RunRequest,
+  { observe, ask }: Eyes,
+): Promise<Result<OpenSession>> {
+  const composed = await compose(common, request, { kind: 'server' }, observe, null, request.yes ? null : ask)
   if (!composed.ok) return composed
   const run = composed.value
   const recorder = createRecorder(run.session.journal, (message) => observe({ type: 'warning', message }))
   const { inherited } = run.session
   if (inherited.length > 0) await recorder.write(inherited, run.session.conversation)
-  return { ok: true, value: sessionOf(run, args, recorder) }
+  return { ok: true, value: sessionOf(run, request, recorder) }
 }
 
 type Recorder = ReturnType<typeof createRecorder>
 
-function sessionOf(run: Composed, args: RunArgs, recorder: Recorder): OpenSession {
+function sessionOf(run: Composed, request: RunRequest, recorder: Recorder): OpenSession {
   const { deps, session, store } = run
   const { session_id } = session
   let conversation: Conversation = session.conversation
@@ -109,7 +113,7 @@ function sessionOf(run: Composed, args: RunArgs, recorder: Recorder): OpenSessio
     model: () => deps.session.model,
     setModel(name) {
       deps.session = { ...deps.session, model: name }
-      deps.limits = limitsOf(args, run.settings, name)
+      deps.limits = limitsOf(request, run.settings, name)
       deps.maxOutputTokens = run.settings.max_output_tokens ?? maxOutputOf(name)
     },
     conversation: () => turn?.conversation() ?? conversation,
@@ -140,7 +144,7 @@ function sessionOf(run: Composed, args: RunArgs, recorder: Recorder): OpenSessio
 }
 
 /** @returns the exit code of a conversation at the terminal */
-export async function converse(common: CommonArgs, args: RunArgs, stopping: Stopping): Promise<number> {
+export async function converse(common: CommonOptions, request: RunRequest, stopping: Stopping): Promise<number> {
   const { startConversation } = await import('../tui.ts')
-  return startConversation(createDesk(common, args, stopping))
+  return startConversation(createDesk(common, request, stopping))
 }

@@ -1,6 +1,5 @@
 /** Where a run's replies come from: a server, a recording, or a model that the caller hands in. */
 import { readFileSync } from 'node:fs'
-import type { RunArgs } from '../cli/args.ts'
 import { messageOf } from '../machines/errorText.ts'
 import { createModel, type Model } from '../services/model/index.ts'
 import { checkBaseUrl } from '../services/model/key.ts'
@@ -10,6 +9,7 @@ import { createReplayModel, recordedModel } from '../services/model/replay.ts'
 import type { Result } from '../services/ports.ts'
 import type { Settings } from '../services/settings/index.ts'
 import { credentials } from './credentials.ts'
+import type { RunRequest } from './request.ts'
 
 /** `server`: what the command line, the environment and the settings say. */
 export type ModelSource = { kind: 'server' } | { kind: 'given'; model: Model }
@@ -22,23 +22,23 @@ const TIMES = { AGENT_STREAM_IDLE_MS: 1, AGENT_RETRY_MS: 0, AGENT_SIDE_CALL_MS: 
 /** @param warn told of what differs from a recording that is played */
 export function openModel(
   source: ModelSource,
-  args: RunArgs,
+  request: RunRequest,
   settings: Settings,
   warn: (message: string) => void,
 ): Result<Model> {
-  const model = modelOf(source, args, settings, warn)
-  if (!model.ok || args.record === null) return model
-  return recordModel(model.value, args.record, warn)
+  const model = modelOf(source, request, settings, warn)
+  if (!model.ok || request.record === null) return model
+  return recordModel(model.value, request.record, warn)
 }
 
 function modelOf(
   source: ModelSource,
-  args: RunArgs,
+  request: RunRequest,
   settings: Settings,
   warn: (message: string) => void,
 ): Result<Model> {
   if (source.kind === 'given') return { ok: true, value: source.model }
-  const name = args.model ?? settings.model ?? ''
+  const name = request.model ?? settings.model ?? ''
   if (name.startsWith(REPLAY)) return openReplay(name.slice(REPLAY.length), warn)
   return openServer(settings)
 }

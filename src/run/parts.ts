@@ -1,5 +1,4 @@
 /** The parts of one run over the real world: tools, context, permissions, memory, skills, subagents. */
-import type { CommonArgs, RunArgs } from '../cli/args.ts'
 import type { TurnLimits } from '../machines/journal.ts'
 import { createTaskOutputs } from '../services/compaction/taskOutputs.ts'
 import { createContext } from '../services/context/index.ts'
@@ -28,6 +27,7 @@ import { childEnv } from './credentials.ts'
 import { agentHome, existingDirectory } from './directory.ts'
 import { withFault } from './faults.ts'
 import { openMemory } from './memory.ts'
+import type { CommonOptions, RunRequest } from './request.ts'
 import type { RunSession } from './session.ts'
 import { settingsFor } from './settings.ts'
 import { createSpending } from './spending.ts'
@@ -36,8 +36,8 @@ const DEFAULT_MAX_TURNS = 250
 
 /** What is settled before a run's parts can be made. */
 export interface Grounds {
-  common: CommonArgs
-  args: RunArgs
+  common: CommonOptions
+  request: RunRequest
   /** Where the command line stands, as a real path. */
   here: string
   settings: LoadedSettings
@@ -75,15 +75,15 @@ async function directoryOf({ common, here, session, observe }: Grounds): Promise
 }
 
 /** @returns null where none is wanted; where it is and cannot be had, nothing runs without it */
-async function sandboxFor(cwd: string, args: RunArgs, { sandbox }: Settings): Promise<Result<Sandbox | null>> {
-  if (!args.sandbox && !sandbox.enabled) return { ok: true, value: null }
+async function sandboxFor(cwd: string, request: RunRequest, { sandbox }: Settings): Promise<Result<Sandbox | null>> {
+  if (!request.sandbox && !sandbox.enabled) return { ok: true, value: null }
   const { openSandbox } = await import('../services/tools/shell/sandbox.ts')
   return openSandbox({ cwd, network: sandbox.network })
 }
 
 /** @returns the parts, or why the run cannot begin */
 export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
-  const { common, args, here, session, store, model, observe } = grounds
+  const { common, request, here, session, store, model, observe } = grounds
   const warn = (message: string): void => observe({ type: 'warning', message })
   const directory = await directoryOf(grounds)
   if (!directory.ok) return directory
@@ -92,14 +92,14 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
   if (!applied.ok) return applied
   const { settings, warnings } = applied.value
   for (const message of [...warnings, ...session.warnings]) warn(message)
-  const name = model.name ?? args.model ?? settings.model ?? DEFAULT_MODEL
+  const name = model.name ?? request.model ?? settings.model ?? DEFAULT_MODEL
   const home = userHome()
   const place = { cwd, home, agentHome: agentHome(process.env), trusted: isTrusted(agentHome(process.env), cwd) }
   const skills = createSkills({ ...place, warn })
   await skills.read()
   const permissions = await createPermissions({
     ...place,
-    yes: args.yes,
+    yes: request.yes,
     readable: skills.directories(),
     rules: settings.permissions,
     ask: grounds.ask,
@@ -107,7 +107,7 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
     warn,
   })
   if (!permissions.ok) return permissions
-  const sandbox = await sandboxFor(cwd, args, settings)
+  const sandbox = await sandboxFor(cwd, request, settings)
   if (!sandbox.ok) return sandbox
   const runTask: RunTask = (task) => subagents.run(task)
   const maxOutputTokens = settings.max_output_tokens ?? maxOutputOf(name)
@@ -117,10 +117,10 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
   const secret = concealerOf(process.env)
   const tools = concealTools(createTools({ more }), secret)
   const ownTools = concealTools(createTools({ builtIn: SUBAGENT_TOOLS }), secret)
-  const about = { ...place, now: () => new Date(), env: process.env, appendSystemPrompt: args.appendSystemPrompt }
+  const about = { ...place, now: () => new Date(), env: process.env, appendSystemPrompt: request.appendSystemPrompt }
   const deps = withFault({
     session: { session_id: session.session_id, cwd, model: name },
-    limits: limitsOf(args, settings, name),
+    limits: limitsOf(request, settings, name),
     maxOutputTokens,
     context: concealContext(
       createContext({
@@ -165,9 +165,9 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
 }
 
 /** @returns what bounds a turn with this model */
-export function limitsOf(args: RunArgs, settings: Settings, model: string): TurnLimits {
+export function limitsOf(request: RunRequest, settings: Settings, model: string): TurnLimits {
   return {
-    max_turns: args.maxTurns ?? DEFAULT_MAX_TURNS,
+    max_turns: request.maxTurns ?? DEFAULT_MAX_TURNS,
     input_tokens: settings.compaction.input_tokens ?? budgetOf(model),
     ...(settings.compaction.always && { always: true }),
   }

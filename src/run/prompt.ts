@@ -1,8 +1,8 @@
 /** The prompt of a run: the argument byte for byte, with what is piped beside it, or stdin itself. */
-import type { RunArgs } from '../cli/args.ts'
-import { readStdin, stdinIsPiped } from '../cli/stdin.ts'
 import { isBlank } from '../machines/messages.ts'
 import type { Result } from '../services/ports.ts'
+import type { RunRequest } from './request.ts'
+import { readStdin, stdinIsPiped } from './stdin.ts'
 
 export type Prompt = { kind: 'prompt'; text: string; extra: string | null } | { kind: 'resume' }
 
@@ -20,17 +20,17 @@ const TYPE_IT = 'The prompt is read from the terminal: type it, then press Ctrl-
  * @param warn told of a stdin that is not waited for, and of one that a person has to type at
  * @returns the prompt, or why there is none
  */
-export async function readPrompt(args: RunArgs, warn: (message: string) => void): Promise<Result<Prompt>> {
-  switch (args.prompt.kind) {
+export async function readPrompt(request: RunRequest, warn: (message: string) => void): Promise<Result<Prompt>> {
+  switch (request.prompt.kind) {
     case 'argument':
-      if (isBlank(args.prompt.text)) return { ok: false, message: EMPTY_PROMPT }
+      if (isBlank(request.prompt.text)) return { ok: false, message: EMPTY_PROMPT }
       // With --step what is piped are commands.
-      if (args.step) return { ok: true, value: { kind: 'prompt', text: args.prompt.text, extra: null } }
-      return withPiped(args.prompt.text, warn)
+      if (request.step) return { ok: true, value: { kind: 'prompt', text: request.prompt.text, extra: null } }
+      return withPiped(request.prompt.text, warn)
     case 'stdin':
       return fromStdin(warn)
     case 'none':
-      return args.session.kind === 'new'
+      return request.session.kind === 'new'
         ? { ok: false, message: stdinIsPiped() ? PIPED_ALONE : NO_PROMPT }
         : { ok: true, value: { kind: 'resume' } }
   }

@@ -1,4 +1,4 @@
-import type { CommonArgs, RunArgs } from '../cli/args.ts'
+/** One prompt, from what is asked to the flushed result. */
 import type { Conversation } from '../machines/conversation.ts'
 import { messageOf } from '../machines/errorText.ts'
 import { createOutput, type Output } from '../services/output/index.ts'
@@ -10,6 +10,7 @@ import { type Composed, compose } from './compose.ts'
 import type { ModelSource } from './model.ts'
 import { personToAsk } from './person.ts'
 import { type Prompt, readPrompt } from './prompt.ts'
+import type { CommonOptions, RunRequest } from './request.ts'
 import { nothingStarted, notYetStarted, resultOf, stoppedHere } from './result.ts'
 import { catchSignals, type Stopping } from './signals.ts'
 import type { RunStepper } from './step.ts'
@@ -31,15 +32,15 @@ export interface RunEnd {
 }
 
 /** Runs one prompt from the arguments to the flushed result. Failures are in the code and the output, bugs too. */
-export async function runPrompt(common: CommonArgs, args: RunArgs, options: RunOptions = {}): Promise<RunEnd> {
+export async function runPrompt(common: CommonOptions, request: RunRequest, options: RunOptions = {}): Promise<RunEnd> {
   const stopping = options.stopping ?? catchSignals()
   const output = openOutput(common, () => stopping.ask('stdout was closed'))
   try {
-    return await runWith(output, stopping, common, args, options)
+    return await runWith(output, stopping, common, request, options)
   } catch (error) {
     if (common.debug && error instanceof Error) process.stderr.write(`${printable(error.stack ?? '')}\n`)
     const message = messageOf(error)
-    await output.finish(nothingStarted(`Internal error: ${message}. Please report it.`, idOf(args)))
+    await output.finish(nothingStarted(`Internal error: ${message}. Please report it.`, idOf(request)))
     return { code: 1, session_id: null }
   }
 }
@@ -47,30 +48,30 @@ export async function runPrompt(common: CommonArgs, args: RunArgs, options: RunO
 async function runWith(
   output: Output,
   stopping: Stopping,
-  common: CommonArgs,
-  args: RunArgs,
+  common: CommonOptions,
+  request: RunRequest,
   options: RunOptions,
 ): Promise<RunEnd> {
   const observe: Observe = (event) => {
     output.observe(event)
     options.alsoObserve?.(event)
   }
-  const prompt = await stopping.unlessAsked(readPrompt(args, (message) => observe({ type: 'warning', message })))
-  if (prompt === null) return stopBefore(output, args, stopping)
-  if (!prompt.ok) return refuse(output, args, prompt.message)
+  const prompt = await stopping.unlessAsked(readPrompt(request, (message) => observe({ type: 'warning', message })))
+  if (prompt === null) return stopBefore(output, request, stopping)
+  if (!prompt.ok) return refuse(output, request, prompt.message)
   const source = options.source ?? { kind: 'server' }
-  const stepper = args.step ? (await import('./step.ts')).openStepper(output) : null
+  const stepper = request.step ? (await import('./step.ts')).openStepper(output) : null
   // What it holds by then ends with the process.
   const composed = await stopping.unlessAsked(
-    compose(common, args, source, observe, stepper, personToAsk(output, common, args)),
+    compose(common, request, source, observe, stepper, personToAsk(output, common, request)),
   )
-  if (composed === null) return stopBefore(output, args, stopping)
-  if (!composed.ok) return refuse(output, args, composed.message)
+  if (composed === null) return stopBefore(output, request, stopping)
+  if (!composed.ok) return refuse(output, request, composed.message)
   return runMachine(composed.value, prompt.value, { output, stopping, stepper })
 }
 
 /** @param onClosed called once when stdout takes nothing any more */
-function openOutput(common: CommonArgs, onClosed: () => void): Output {
+function openOutput(common: CommonOptions, onClosed: () => void): Output {
   const { stdout, stderr, env } = process
   const stdoutIsTty = stdout.isTTY === true
   return createOutput({
@@ -86,13 +87,13 @@ function openOutput(common: CommonArgs, onClosed: () => void): Output {
 }
 
 /** Nothing was started: one line on stderr, and in the JSON formats a result that says the same. */
-async function refuse(output: Output, args: RunArgs, message: string): Promise<RunEnd> {
-  await output.finish(nothingStarted(message, idOf(args)))
+async function refuse(output: Output, request: RunRequest, message: string): Promise<RunEnd> {
+  await output.finish(nothingStarted(message, idOf(request)))
   return { code: 2, session_id: null }
 }
 
-async function stopBefore(output: Output, args: RunArgs, stopping: Stopping): Promise<RunEnd> {
-  await output.finish(notYetStarted(stopping.reason() ?? '', idOf(args)))
+async function stopBefore(output: Output, request: RunRequest, stopping: Stopping): Promise<RunEnd> {
+  await output.finish(notYetStarted(stopping.reason() ?? '', idOf(request)))
   return { code: stopping.exitCode() ?? 1, session_id: null }
 }
 
@@ -103,8 +104,8 @@ interface Around {
   stepper: RunStepper | null
 }
 
-function idOf(args: RunArgs): string {
-  return args.session.kind === 'resume' ? args.session.id : ''
+function idOf(request: RunRequest): string {
+  return request.session.kind === 'resume' ? request.session.id : ''
 }
 
 async function runMachine(run: Composed, prompt: Prompt, { output, stopping, stepper }: Around): Promise<RunEnd> {

@@ -1,11 +1,11 @@
 /** Which session a run works in: a new one, one that goes on, or a fork of one. */
 import { randomUUID } from 'node:crypto'
-import type { SessionChoice } from '../cli/args.ts'
 import { type Conversation, EMPTY } from '../machines/conversation.ts'
 import { fold } from '../machines/fold.ts'
 import type { JournalEntry, NewEntry } from '../machines/journal.ts'
 import type { Journal, LoadedSession, Result, SessionHead, StorePort } from '../services/ports.ts'
 import { isSessionId } from '../services/store/keys.ts'
+import type { SessionChoice } from './request.ts'
 
 export interface RunSession {
   session_id: string

@@ -1,12 +1,15 @@
 /** What settings decide before a run or a command has its parts: the settings themselves, and which store they name. */
-import type { CommonArgs } from '../cli/args.ts'
 import type { Result, StorePort } from '../services/ports.ts'
 import { isTrusted, type LoadedSettings, loadSettings, type Settings } from '../services/settings/index.ts'
 import { createStore, parseStoreUri } from '../services/store/index.ts'
 import { agentHome } from './directory.ts'
+import type { CommonOptions } from './request.ts'
 
 /** @returns the settings that hold in a directory, a real path; a sentence where one of the files is broken */
-export async function settingsFor(cwd: string, common: Pick<CommonArgs, 'settings'>): Promise<Result<LoadedSettings>> {
+export async function settingsFor(
+  cwd: string,
+  common: Pick<CommonOptions, 'settings'>,
+): Promise<Result<LoadedSettings>> {
   const home = agentHome(process.env)
   return loadSettings({ home, cwd, settingsFile: common.settings, env: process.env, trusted: isTrusted(home, cwd) })
 }
@@ -25,7 +28,7 @@ export function storeOf({ store: uri }: Settings, warn: (message: string) => voi
 /** @returns the store in which a run in this directory keeps its session: what commands about sessions look at */
 export async function storeFor(
   cwd: string,
-  common: Pick<CommonArgs, 'settings'>,
+  common: Pick<CommonOptions, 'settings'>,
   warn: (message: string) => void,
 ): Promise<Result<StorePort>> {
   const settings = await settingsFor(cwd, common)

@@ -1,5 +1,4 @@
 /** Commands of the conversation: `/help` and the others, and the user's own in Markdown files. */
-
 import { COMMANDS } from './commandTable.ts'
 import type { Candidate } from './completion.ts'
 import { type CustomCommand, findCustom, promptOf } from './customCommands.ts'

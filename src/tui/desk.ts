@@ -1,7 +1,7 @@
 /** What the conversation at the terminal works with: sessions, turns, and what is known about them. Types only. */
-import type { SessionChoice } from '../cli/args.ts'
 import type { Conversation } from '../machines/conversation.ts'
 import type { JournalRecord } from '../machines/journal.ts'
+import type { SessionChoice } from '../run/request.ts'
 import type { Approval, AskPerson, Observe, Result, SessionHead } from '../services/ports.ts'
 import type { StepPort } from '../services/stepPorts.ts'
 

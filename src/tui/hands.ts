@@ -1,6 +1,6 @@
 /** What commands may do to the conversation. Types only. */
 import type { Colors } from 'picocolors/types.js'
-import type { SessionChoice } from '../cli/args.ts'
+import type { SessionChoice } from '../run/request.ts'
 import type { Desk, OpenSession } from './desk.ts'
 import type { Figures } from './status.ts'
 

@@ -1,6 +1,6 @@
 /** Opening a session: its first line, what happened in it before, and what can be done with it now. */
 import type { Colors } from 'picocolors/types.js'
-import type { SessionChoice } from '../cli/args.ts'
+import type { SessionChoice } from '../run/request.ts'
 import { printable, printableLine } from '../services/text.ts'
 import type { Desk, OpenSession } from './desk.ts'
 import { showPast } from './past.ts'

@@ -1,5 +1,4 @@
 /** The status line: what the machine does, with what, and what it has cost. */
-
 import type { Colors } from 'picocolors/types.js'
 import { STATE_WORDS } from '../services/stateWords.ts'
 import { clip, displayWidth, duration, printableLine, tokens } from '../services/text.ts'

@@ -1,8 +1,8 @@
 /** The session that is open and its turns: what is sent, what waits, what is interrupted. */
-import type { SessionChoice } from '../cli/args.ts'
 import { nextInput } from '../machines/budget.ts'
 import { type Conversation, isUnfinished } from '../machines/conversation.ts'
 import { messageOf } from '../machines/errorText.ts'
+import type { SessionChoice } from '../run/request.ts'
 import type { Progress } from '../services/ports.ts'
 import type { StepPort } from '../services/stepPorts.ts'
 import type { Begin, Desk, Eyes, OpenSession, OpenTurn, TurnEnd } from './desk.ts'

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { selfCommand } from '../../src/cli/self.ts'
+import { selfCommand } from '../../src/commands/self.ts'
 import { runAgent, temporaryDirectory } from '../support/agent.ts'
 
 test('the demo mends its project without a key, and its session can be looked at', async () => {
