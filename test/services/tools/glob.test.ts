@@ -128,6 +128,24 @@ describe('what is left out', () => {
     expect(await found('**', '.git')).toEqual(['ok', '.git/hooks/h'])
   })
 
+  test('not by a .gitignore above the repository, nor above a directory that is none', async () => {
+    writeFileSync(join(root, '.gitignore'), '*\n')
+    files('a.js', 'sub/b.js')
+    expect(await found('**/*')).toEqual(['ok', 'a.js', 'sub/b.js'])
+    mkdirSync(join(env.cwd, '.git'))
+    expect(await found('**/*')).toEqual(['ok', 'a.js', 'sub/b.js'])
+  })
+
+  test('what is only there ignored is not said to be nowhere', async () => {
+    files('dist/deep/b.js', 'a.ts')
+    writeFileSync(join(env.cwd, '.gitignore'), 'dist/\n')
+    expect(await found('**/*.js')).toEqual([
+      'ok',
+      'No file matches "**/*.js" in the working directory. What .gitignore names is left out, such as dist/deep/b.js: name a file in full, or begin the pattern with the directory.',
+    ])
+    expect(await found('dist/**/*.js')).toEqual(['ok', 'dist/deep/b.js'])
+  })
+
   test('the user’s own configuration of ripgrep changes nothing', async () => {
     files('a.js')
     writeFileSync(join(root, 'rc'), '--glob=!*.js\n')

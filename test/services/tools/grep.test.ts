@@ -176,6 +176,38 @@ describe('what is left out', () => {
     expect(await grep('word', { path: 'dist/a' })).toEqual(ok('dist/a:1:word'))
   })
 
+  test('not by a .gitignore above the repository, nor above a directory that is none', async () => {
+    writeFileSync(join(root, '.gitignore'), '*\n')
+    put('a', 'word\n')
+    put('sub/b', 'word\n')
+    put('.gitignore', 'out\n')
+    put('sub/out', 'word\n')
+    expect(await grep('word')).toEqual(ok('a:1:word', 'sub/b:1:word'))
+    expect(await grep('word', { path: 'sub' })).toEqual(ok('sub/b:1:word', 'sub/out:1:word'))
+    mkdirSync(join(env.cwd, '.git'))
+    expect(await grep('word')).toEqual(ok('a:1:word', 'sub/b:1:word'))
+    expect(await grep('word', { path: 'sub' })).toEqual(ok('sub/b:1:word'))
+  })
+
+  test('in a directory below the working directory its .gitignore counts, in a repository or not', async () => {
+    put('.gitignore', '/sub/out\n')
+    put('sub/a', 'word\n')
+    put('sub/out', 'word\n')
+    expect(await grep('word', { path: 'sub' })).toEqual(ok('sub/a:1:word'))
+    mkdirSync(join(env.cwd, '.git'))
+    expect(await grep('word', { path: 'sub' })).toEqual(ok('sub/a:1:word'))
+  })
+
+  test('where all of it is ignored, that is said', async () => {
+    put('.gitignore', '*\n')
+    put('a', 'word\n')
+    const nothing = ok(
+      'There is nothing to search in the working directory: it holds no files, or .gitignore names all of them. Those are searched with bash (grep -r), or with their path.',
+    )
+    expect(await grep('word')).toEqual(nothing)
+    expect(await grep('word', { path: 'a' })).toEqual(ok('a:1:word'))
+  })
+
   test('a binary file that is named is told of, not printed', async () => {
     put('bin', 'word\0\n')
     expect(await grep('word', { path: 'bin' })).toEqual(ok('bin is a binary file, and it matches.'))
@@ -283,6 +315,7 @@ describe('what cannot be searched for', () => {
 
   test('nor is it told of a file that a rule hides', async () => {
     put('a.c', 'int main() {\n')
+    put('b.h', 'x\n')
     env.hides = (path) => path.endsWith('a.c')
     expect(await grep('main() {')).toEqual(none('main() {'))
     expect(await grep('main', { glob: '*.c' })).toEqual(noFile('*.c'))

@@ -22,11 +22,23 @@ export async function findFiles(search: FileSearch, env: ToolEnv): Promise<ToolR
   const found = new FirstPaths()
   let end: RipgrepEnd = { kind: 'done' }
   for (const [directory, places] of byDirectory(search.places)) {
-    const next = await listInto(found, directory, places, env)
+    const next = await listInto(found, directory, places, { env, ignored: 'no', timeoutMs: timeLimit(directory) })
     if (next.kind !== 'done') end = next
     if (end.kind !== 'done' && end.kind !== 'partly') break
   }
-  return answer(search, found, end, env.cwd)
+  const isNone = end.kind === 'done' && found.isEmpty()
+  return answer(search, found, end, env.cwd, isNone ? await firstIgnored(search.places, env) : null)
+}
+
+/** A look for what .gitignore leaves out is not worth more time, in milliseconds. */
+const LOOK_MS = 2_000
+
+/** @returns a file that matches and is ignored, so that it is not said to be nowhere; null where none was found soon */
+async function firstIgnored(places: Place[], env: ToolEnv): Promise<string | null> {
+  const found = new FirstPaths()
+  for (const [directory, some] of byDirectory(places))
+    await listInto(found, directory, some, { env, ignored: 'too', timeoutMs: LOOK_MS })
+  return found.take().paths.find((path) => !env.hides?.(path)) ?? null
 }
 
 function byDirectory(places: Place[]): Map<string, Place[]> {
@@ -35,7 +47,19 @@ function byDirectory(places: Place[]): Map<string, Place[]> {
   return groups
 }
 
-async function listInto(found: FirstPaths, directory: string, places: Place[], env: ToolEnv): Promise<RipgrepEnd> {
+interface Listing {
+  env: ToolEnv
+  /** Whether what .gitignore names is listed too. */
+  ignored: 'no' | 'too'
+  timeoutMs: number
+}
+
+async function listInto(
+  found: FirstPaths,
+  directory: string,
+  places: Place[],
+  { env, ignored, timeoutMs }: Listing,
+): Promise<RipgrepEnd> {
   const wild = places.filter((place) => {
     const name = onlyName(place)
     if (name === null) return true
@@ -47,11 +71,12 @@ async function listInto(found: FirstPaths, directory: string, places: Place[], e
   const depths = wild.map(depthOf)
   const depth = depths.includes(null) ? [] : [`--max-depth=${Math.max(...depths.map(Number))}`]
   return runRipgrep({
-    args: ['--files', '--null', ...depth, '--', './'],
+    args: ['--files', '--null', ...(ignored === 'too' ? ['--no-ignore'] : []), ...depth, '--', './'],
     directory,
+    cwd: env.cwd,
     env: env.childEnv,
     signal: env.signal,
-    timeoutMs: timeLimit(directory),
+    timeoutMs,
     onOutput: recordsOf(0, LONGEST_PATH, (record) => {
       const segments = record.toString('utf8').split('/').slice(1)
       if (wild.some(({ below }) => matchesBelow(below, segments))) found.add(join(directory, ...segments))
@@ -80,6 +105,10 @@ class FirstPaths {
     if (kindOf(path) === 'file') this.add(path)
   }
 
+  isEmpty(): boolean {
+    return this.#paths.length === 0
+  }
+
   /** @returns the paths in order, each once, and how many more there are (at least) */
   take(): { paths: string[]; leftOut: number } {
     this.#cut()
@@ -93,11 +122,24 @@ class FirstPaths {
   }
 }
 
-function answer(search: FileSearch, found: FirstPaths, end: RipgrepEnd, cwd: string): ToolResult {
+function answer(
+  search: FileSearch,
+  found: FirstPaths,
+  end: RipgrepEnd,
+  cwd: string,
+  ignored: string | null,
+): ToolResult {
   const { paths, leftOut } = found.take()
   const trouble = troubleOf(end)
   if (paths.length === 0) {
     if (trouble !== null && end.kind !== 'partly') return { kind: 'error', content: trouble }
+    if (ignored !== null) {
+      const sentence = nothingIn(search, cwd)
+      return {
+        kind: 'ok',
+        content: `${sentence} What .gitignore names is left out, such as ${shownPath(ignored, cwd)}: name a file in full, or begin the pattern with the directory.`,
+      }
+    }
     return { kind: 'ok', content: trouble === null ? nothing(search, cwd) : `${nothing(search, cwd)} ${trouble}` }
   }
   const lines: string[] = []
@@ -115,9 +157,13 @@ function answer(search: FileSearch, found: FirstPaths, end: RipgrepEnd, cwd: str
   return { kind: 'ok', content: lines.join('\n') }
 }
 
-function nothing({ pattern, from, places }: FileSearch, cwd: string): string {
-  const where = from === cwd ? 'the working directory' : shownPath(from, cwd)
-  const sentence = `No file matches ${JSON.stringify(pattern)} in ${where}.`
+function nothingIn({ pattern, from }: FileSearch, cwd: string): string {
+  return `No file matches ${JSON.stringify(pattern)} in ${from === cwd ? 'the working directory' : shownPath(from, cwd)}.`
+}
+
+function nothing(search: FileSearch, cwd: string): string {
+  const { pattern, from, places } = search
+  const sentence = nothingIn(search, cwd)
   const missing = places.find(({ directory }) => kindOf(directory) !== 'directory')
   if (missing) return `${sentence} There is no directory ${shownPath(missing.directory, cwd)}.`
   const directory = places.map((place) => join(place.directory, onlyName(place) ?? '')).find(isOtherDirectory(from))

@@ -31,6 +31,7 @@ export async function findLines(search: LineSearch, env: ToolEnv): Promise<ToolR
   const end = await runRipgrep({
     args: [...argsOf(search), '--', target],
     directory,
+    cwd: env.cwd,
     env: env.childEnv,
     signal: env.signal,
     timeoutMs: timeLimit(directory),

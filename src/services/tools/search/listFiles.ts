@@ -12,6 +12,7 @@ export async function listFiles(cwd: string, env: NodeJS.ProcessEnv): Promise<st
   await runRipgrep({
     args: ['--files', '--null', '--', './'],
     directory: cwd,
+    cwd,
     env,
     signal: new AbortController().signal,
     timeoutMs: LIMIT_MS,

@@ -30,8 +30,10 @@ export async function whyNothing(missed: Missed, env: ToolEnv): Promise<string> 
   const { pattern, place, kind, glob } = missed.search
   const where = place === env.cwd ? 'the working directory' : shownPath(place, env.cwd)
   const chosen = kind === 'directory' && glob !== undefined ? JSON.stringify(glob) : null
-  if (chosen !== null && (await look(missed, ['--files'], env)) === 'none') {
-    return `No file in ${where} matches the glob ${chosen}, so nothing was searched. Ignored files, .git and node_modules are left out unless path leads into them.`
+  if (kind === 'directory' && (await look(missed, ['--files'], env)) === 'none') {
+    return chosen === null
+      ? `There is nothing to search in ${where}: it holds no files, or .gitignore names all of them. Those are searched with bash (grep -r), or with their path.`
+      : `No file in ${where} matches the glob ${chosen}, so nothing was searched. Ignored files, .git and node_modules are left out unless path leads into them.`
   }
   const sentence = `No line matches ${JSON.stringify(pattern)}${chosen === null ? '' : ` in files that match ${chosen}`} in ${where}.`
   const asText = ['--fixed-strings', '--files-with-matches', `--regexp=${pattern}`]
@@ -49,6 +51,7 @@ async function look(
   const end = await runRipgrep({
     args: [...args, '--null', ...(search.kind === 'directory' ? search.filter.args : []), '--', target],
     directory,
+    cwd: env.cwd,
     env: env.childEnv,
     signal: env.signal,
     timeoutMs: LOOK_MS,

@@ -4,6 +4,7 @@ import { accessSync, constants } from 'node:fs'
 import { createRequire } from 'node:module'
 import { messageOf } from '../../../machines/errorText.ts'
 import { whenAborted } from '../shell/whenAborted.ts'
+import { ignoreArgs } from './ignoring.ts'
 
 /** How a run ended; `failed` comes with what ripgrep said. */
 export type RipgrepEnd =
@@ -19,6 +20,8 @@ export type RipgrepEnd =
 export interface RipgrepRequest {
   args: string[]
   directory: string
+  /** The working directory, above which no .gitignore counts but those of its repository. */
+  cwd: string
   env: NodeJS.ProcessEnv
   signal: AbortSignal
   timeoutMs: number
@@ -30,14 +33,7 @@ export interface RipgrepRequest {
  * What every search leaves out: the user's own configuration of ripgrep, repositories' insides and installed packages.
  * Negated globs only: any other glob would switch .gitignore off for what it matches.
  */
-export const COMMON_ARGS = [
-  '--no-config',
-  '--no-messages',
-  '--hidden',
-  '--no-require-git',
-  '--glob=!.git',
-  '--glob=!node_modules',
-]
+export const COMMON_ARGS = ['--no-config', '--no-messages', '--hidden', '--glob=!.git', '--glob=!node_modules']
 
 /** Below the root these hold no files but the system's own state, without end. */
 const SYSTEM_ARGS = ['--glob=!/proc', '--glob=!/sys', '--glob=!/dev']
@@ -48,7 +44,7 @@ export async function runRipgrep(request: RipgrepRequest): Promise<RipgrepEnd> {
   if (request.signal.aborted) return { kind: 'aborted' }
   const { RIPGREP_CONFIG_PATH: _, ...env } = request.env
   const system = request.directory === '/' ? SYSTEM_ARGS : []
-  const args = [...COMMON_ARGS, ...system, ...request.args]
+  const args = [...COMMON_ARGS, ...ignoreArgs(request.directory, request.cwd), ...system, ...request.args]
   try {
     return await endOf(
       spawn(programPath(), args, { cwd: request.directory, env, stdio: ['ignore', 'pipe', 'pipe'] }),
