@@ -116,3 +116,51 @@ test(`no source file is longer than ${LONGEST_FILE} lines`, () => {
   }))
   expect(lines.filter((file) => file.lines > LONGEST_FILE)).toEqual([])
 })
+
+/** Imports, exports from elsewhere and lazy imports of files beside; those of types too: who reads one reads the others. */
+const RELATIVE_IMPORT = /\b(?:from|import)\s*\(?\s*['"](\.[^'"]+\.ts)['"]/g
+
+/** @returns for each file below the directory what it imports, all by their path there */
+function importsBelow(directory: string): Map<string, string[]> {
+  const files = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  return new Map(
+    files.map((file) => {
+      const text = readFileSync(join(directory, file), 'utf8')
+      return [file, [...text.matchAll(RELATIVE_IMPORT)].map(([, from = '']) => join(dirname(file), from))]
+    }),
+  )
+}
+
+/** @returns circles of files, each begun anywhere; none exactly where there is no circle */
+function circlesIn(imports: Map<string, string[]>): string[][] {
+  const done = new Set<string>()
+  const circles: string[][] = []
+  const visit = (file: string, path: string[]): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file])
+    if (done.has(file) || path.includes(file)) return
+    for (const next of imports.get(file) ?? []) visit(next, [...path, file])
+    done.add(file)
+  }
+  for (const file of imports.keys()) visit(file, [])
+  return circles
+}
+
+describe('imports that go in a circle, be it for a type', () => {
+  test('are in no source file', () => {
+    const imports = importsBelow(join(ROOT, 'src'))
+    expect([...imports.values()].flat().length).toBeGreaterThan(500)
+    expect(circlesIn(imports)).toEqual([])
+  })
+
+  test.each(FORMS)('are found: $form', ({ code }) => {
+    const directory = mkdtempSync(join(tmpdir(), 'stepwright-circle-'))
+    mkdirSync(join(directory, 'b'))
+    writeFileSync(join(directory, 'a.ts'), code('./b/b.ts'))
+    writeFileSync(join(directory, 'b/b.ts'), code('../c.ts'))
+    writeFileSync(join(directory, 'c.ts'), code('./a.ts'))
+    writeFileSync(join(directory, 'd.ts'), code('./c.ts'))
+    const circles = circlesIn(importsBelow(directory))
+    rmSync(directory, { recursive: true })
+    expect(circles.map((circle) => circle.slice(1).sort())).toEqual([['a.ts', 'b/b.ts', 'c.ts']])
+  })
+})

@@ -11,6 +11,7 @@ import { StoreError } from '../services/store/index.ts'
 import { printable, printableLine } from '../services/text.ts'
 import { listSessions, publicHead } from './sessionsList.ts'
 import { showSession } from './sessionsShow.ts'
+import type { View } from './view.ts'
 
 export interface SessionsArgs {
   action: 'list' | 'show' | 'export' | 'rm'
@@ -33,14 +34,6 @@ export interface SessionsDeps {
   columns?: number
   /** Milliseconds since 1970; by default the clock. */
   now?: number
-}
-
-/** What the views share: where they write and how they look. */
-export interface View {
-  print(line: string): void
-  colors: ReturnType<typeof picocolors.createColors>
-  columns: number
-  now: number
 }
 
 /**

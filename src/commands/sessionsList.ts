@@ -2,7 +2,7 @@
 import { count } from '../machines/words.ts'
 import type { SessionHead } from '../services/ports.ts'
 import { clip, displayWidth, padTo, printableLine } from '../services/text.ts'
-import type { View } from './sessions.ts'
+import type { View } from './view.ts'
 
 /** @returns what a script sees of a session (contract.md, section 6). */
 export function publicHead(head: SessionHead): object {

@@ -15,8 +15,8 @@ import {
   tokens,
 } from '../services/text.ts'
 import { contentText, firstLines } from './lines.ts'
-import type { View } from './sessions.ts'
 import { age } from './sessionsList.ts'
+import type { View } from './view.ts'
 
 /** How many lines of a result or a summary are shown; `export` has all of them. */
 const SHOWN_LINES = 6

@@ -3,11 +3,9 @@
  */
 import type { Carried } from './carried.ts'
 import type { Denial, SavedResult, TurnLimits } from './journal.ts'
-import type { Shown } from './layers/results.ts'
-import type { Snip } from './layers/snip.ts'
+import type { RecalledMemory } from './memoryRecords.ts'
 import { addUsage, type Message, NO_USAGE, type Usage, type UserBlock } from './messages.ts'
 import { type Round, resultsOf } from './round.ts'
-import type { TurnMemory } from './turnMemory.ts'
 
 export interface Session {
   session_id: string
@@ -50,6 +48,16 @@ export interface Conversation {
   turn: Turn
 }
 
+/** How a result is shown once it is on disk. */
+export type Shown = 'preview' | 'placeholder'
+
+/** What a cut in the middle of the messages has left: how many messages are gone, where they are, and the blocks that stand for them. */
+export interface Snip {
+  count: number
+  paths: string[]
+  blocks: UserBlock[]
+}
+
 /** What the gauge does not say, in estimated tokens. */
 export interface Weight {
   /** Whether the gauge was reported by the server or is itself an estimate. */
@@ -79,6 +87,22 @@ export interface Turn {
   isCompaction?: true
   interrupted: string | null
   failure: Failure | null
+}
+
+/** What long-term memory has to do with the turn. */
+export interface TurnMemory {
+  isOn: boolean
+  /** What goes along with each request of the turn; null before it was chosen. */
+  recalled: RecalledMemory[] | null
+  /** What was said, whatever was compacted since; no tool output. Empty where memory is off. */
+  said: Said[]
+  /** What is worth keeping of the turn was kept. */
+  isKept: boolean
+}
+
+export interface Said {
+  who: 'user' | 'agent'
+  text: string
 }
 
 export interface Failure {

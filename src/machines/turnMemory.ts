@@ -1,24 +1,9 @@
 /** What long-term memory has to do with a turn: what goes along with it, and what is kept of it. Pure. */
-import { added, type Conversation, charge, withTurn } from './conversation.ts'
+import { added, type Conversation, charge, type Said, type TurnMemory, withTurn } from './conversation.ts'
 import { tokensOfBlocks } from './estimate.ts'
-import type { RecalledMemory, RecalledRecord, RememberedRecord, SideCallNote } from './memoryRecords.ts'
+import type { RecalledRecord, RememberedRecord, SideCallNote } from './memoryRecords.ts'
 import { isBlank } from './messages.ts'
 import { recalledBlock } from './recalled.ts'
-
-export interface TurnMemory {
-  isOn: boolean
-  /** What goes along with each request of the turn; null before it was chosen. */
-  recalled: RecalledMemory[] | null
-  /** What was said, whatever was compacted since; no tool output. Empty where memory is off. */
-  said: Said[]
-  /** What is worth keeping of the turn was kept. */
-  isKept: boolean
-}
-
-export interface Said {
-  who: 'user' | 'agent'
-  text: string
-}
 
 /**
  * @param before the conversation before the turn's prompt

@@ -2,15 +2,8 @@
 import { structuredPatch } from 'diff'
 import type { Colors } from 'picocolors/types.js'
 import { printable } from '../services/text.ts'
-import { CONTEXT } from './edits.ts'
+import { type Change, CONTEXT } from './edits.ts'
 import { wrap } from './wrap.ts'
-
-export interface Change {
-  before: string
-  after: string
-  /** The line of the file that both begin with, from 1; absent for whole files. */
-  line?: number
-}
 
 /** Rows of a difference that are shown; more are folded. */
 export const FOLDED_ROWS = 40

@@ -2,8 +2,14 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { ToolUseBlock } from '../machines/messages.ts'
 import { absolutePath } from '../services/paths.ts'
-import type { Change } from './diff.ts'
 import { lineEnd, lineStart } from './editor.ts'
+
+export interface Change {
+  before: string
+  after: string
+  /** The line of the file that both begin with, from 1; absent for whole files. */
+  line?: number
+}
 
 const LARGEST = 16 * 1024 * 1024
 /** Unchanged lines around what is changed. */

@@ -1,6 +1,6 @@
 /** The two layers that put results on disk: large ones at once, old ones when the model has moved on. Pure. */
 import { KEPT_WHOLE } from '../carried.ts'
-import type { Conversation } from '../conversation.ts'
+import type { Conversation, Shown } from '../conversation.ts'
 import { imagesOfResult, textOfResult } from '../cut.ts'
 import { tokensOfBlocks } from '../estimate.ts'
 import type { SavedResult } from '../journal.ts'
@@ -14,9 +14,6 @@ export interface Wanted {
   content: ToolResultBlock['content']
   paths: string[] | null
 }
-
-/** How a result is shown once it is on disk. */
-export type Shown = 'preview' | 'placeholder'
 
 /** @returns the results that are too long to stand in the conversation, those not yet answered too. */
 export function findLarge(c: Conversation, { largeResult }: Policy): Wanted[] {

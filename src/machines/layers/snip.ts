@@ -12,13 +12,6 @@ export interface Cut {
   to: number
 }
 
-/** What an earlier cut has left: how many messages are gone, where they are, and the blocks that stand for them. */
-export interface Snip {
-  count: number
-  paths: string[]
-  blocks: UserBlock[]
-}
-
 /**
  * @returns what to leave out so that the next request has no more messages than the policy says, or null. It begins
  * and ends between rounds: after a user message, before an assistant's.

@@ -1,6 +1,7 @@
 /** What of a turn is worth keeping: what the model is asked at the turn's end, and how its answer is read. Pure. */
+
+import type { Said } from '../../machines/conversation.ts'
 import { firstUnits, lastUnits } from '../../machines/cut.ts'
-import type { Said } from '../../machines/turnMemory.ts'
 import { MEMORY_TYPES, type Memory, type NewMemory, type SideQuestion } from '../memoryPorts.ts'
 import { INDEX_LIMITS } from './indexFile.ts'
 import { listIn, memoryFrom } from './item.ts'

@@ -3,7 +3,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { realTarget } from '../../paths.ts'
 import type { ToolEnv, ToolResult } from '../../ports.ts'
 import { type Event, parseEvent } from './events.ts'
-import type { Filter } from './filter.ts'
+import type { LineSearch } from './lineSearch.ts'
 import { whyNothing } from './nothing.ts'
 import { type RipgrepEnd, recordsOf, runRipgrep } from './ripgrep.ts'
 import { MOST_CHARACTERS, shownPath, timeLimit, troubleOf } from './show.ts'
@@ -11,16 +11,6 @@ import { MOST_CHARACTERS, shownPath, timeLimit, troubleOf } from './show.ts'
 const MOST_LINES = 250
 /** Bytes of one of ripgrep's records, which holds one matching line. */
 const LONGEST_RECORD = 4 * 1024 * 1024
-
-export interface LineSearch {
-  pattern: string
-  /** Absolute. */
-  place: string
-  kind: 'file' | 'directory'
-  filter: Filter
-  /** What the filter was made of. */
-  glob: string | undefined
-}
 
 /** @returns `path:line:text` for each matching line, sorted by path; or a sentence where there is none */
 export async function findLines(search: LineSearch, env: ToolEnv): Promise<ToolResult> {

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import type { ToolEnv } from '../../ports.ts'
-import type { LineSearch } from './lines.ts'
+import type { LineSearch } from './lineSearch.ts'
 import { recordsOf, runRipgrep } from './ripgrep.ts'
 import { shownPath } from './show.ts'
 
