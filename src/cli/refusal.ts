@@ -24,7 +24,7 @@ export async function refuseUsage(argv: string[], message: string): Promise<numb
 }
 
 /** @returns whether these arguments, wrong as they are, ask for a run whose stdout is JSON */
-export function promisesResult(argv: string[], stdoutIsTty: boolean): boolean {
+function promisesResult(argv: string[], stdoutIsTty: boolean): boolean {
   let format: string | null = null
   let first: string | null = null
   let prints = false

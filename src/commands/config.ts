@@ -57,7 +57,7 @@ export function configCommand({ json, settings }: ConfigArgs, { home, cwd }: Con
 }
 
 /** @returns every setting in a fixed order, those that do nothing only where they are set; null where nothing is set and the default depends on the run. */
-export function effectiveSettings({ settings, sources }: LoadedSettings): EffectiveSetting[] {
+function effectiveSettings({ settings, sources }: LoadedSettings): EffectiveSetting[] {
   const model = settings.model ?? DEFAULT_MODEL
   const rules = (list: SourcedRule[]): string[] => list.map(({ rule }) => rule)
   const values: Record<string, unknown> = {

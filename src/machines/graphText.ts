@@ -10,7 +10,7 @@ export function eventLabel(event: string): string {
 }
 
 /** @returns a transition on one line: its event, its guard, and how often it was taken */
-export function transitionLabel({ id, event, guard }: GraphTransition, visits?: Visits): string {
+function transitionLabel({ id, event, guard }: GraphTransition, visits?: Visits): string {
   const name = event === ALWAYS ? '' : eventLabel(event)
   const label = [name, guard === undefined ? '' : `[${guard}]`].filter((part) => part !== '').join(' ')
   const count = visits?.transitions.get(id) ?? 0

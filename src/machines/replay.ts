@@ -52,7 +52,7 @@ export interface Replay {
   disagreement: Disagreement | null
 }
 
-export const RESTART = 'restart'
+const RESTART = 'restart'
 
 /** @param entries a journal from its first record on; a part of one at its beginning will do */
 export function replay(entries: readonly JournalEntry[], stepper: Stepper = createStepper()): Replay {

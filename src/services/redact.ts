@@ -27,7 +27,7 @@ const BEARER = /\b(Bearer|Basic)(\s+)[A-Za-z0-9._~+/-]{16,}=*/g
 const URL_PASSWORD = /\b([a-z][a-z0-9+.-]*:\/\/[^\s/:@]+:)[^\s/@]+(@)/gi
 
 /** Stands for a secret. */
-export const REDACTED = '[redacted]'
+const REDACTED = '[redacted]'
 
 /** @returns the text without what has the shape of a secret; the same text where nothing has */
 export function withoutTokens(text: string): string {

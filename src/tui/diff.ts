@@ -6,7 +6,7 @@ import { type Change, CONTEXT } from './edits.ts'
 import { wrap } from './wrap.ts'
 
 /** Rows of a difference that are shown; more are folded. */
-export const FOLDED_ROWS = 40
+const FOLDED_ROWS = 40
 /** Beyond this many characters no difference is worked out, nor where it takes longer than this, in milliseconds. */
 const LONGEST = 400_000
 const PATIENCE_MS = 500

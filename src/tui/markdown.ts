@@ -10,7 +10,7 @@ export function blocksOf(text: string): Token[] {
 }
 
 /** @returns the lines of one block, `columns` wide at most */
-export function renderBlock(token: Token, columns: number, colors: Colors): string[] {
+function renderBlock(token: Token, columns: number, colors: Colors): string[] {
   switch (token.type) {
     case 'space':
     case 'def':

@@ -7,7 +7,7 @@ const COLOUR = /\x1b\[[\d;]*m/
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
 /** @returns the columns that one grapheme takes: joined emoji and flags take two, as terminals of today show them */
-export function graphemeWidth(grapheme: string): number {
+function graphemeWidth(grapheme: string): number {
   return grapheme.length === 1 ? displayWidth(grapheme) : Math.min(2, displayWidth(grapheme))
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { OpenSpool } from '../ports.ts'
 
 /** What one output may take on disk, in bytes: far more than a model can read, far less than a disk. */
-export const MOST_SPOOLED = 64 * 1024 * 1024
+const MOST_SPOOLED = 64 * 1024 * 1024
 
 export interface SpoolOptions {
   /** Makes the directory; throws where that is not possible. */

@@ -22,7 +22,7 @@ export type Attachment =
   | { kind: 'failed'; reason: string }
 
 /** Names of one listing, and how many are read to choose and sort them. */
-export const LISTING_LIMIT = 500
+const LISTING_LIMIT = 500
 const LISTING_READ = 20_000
 
 /** Reads what is to be attached. Nothing a file holds makes it fail; access rights may. */

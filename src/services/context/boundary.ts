@@ -33,7 +33,7 @@ export function createBoundary(): (wanted: Wanted) => boolean {
 }
 
 /** @returns whether the path begins at the user's home: `~` or `~/…`. */
-export function isHome(typed: string): boolean {
+function isHome(typed: string): boolean {
   return typed === '~' || typed.startsWith('~/')
 }
 

@@ -36,7 +36,7 @@ export function createBranchReader(cwd: string, env: NodeJS.ProcessEnv): () => P
  * one (worktrees, submodules), or the directory itself as a bare repository.
  * @returns the directory that holds HEAD, or null
  */
-export function findGitDir(cwd: string): string | null {
+function findGitDir(cwd: string): string | null {
   for (let directory = cwd; ; directory = dirname(directory)) {
     const dotGit = join(directory, '.git')
     const { kind } = look(dotGit)

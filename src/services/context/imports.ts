@@ -6,7 +6,7 @@ import { importPieces, type Piece } from './importLines.ts'
 import { oneLine, showPath } from './show.ts'
 
 /** Imports inside imports, counted from the instruction file. */
-export const DEPTH_LIMIT = 5
+const DEPTH_LIMIT = 5
 
 /** One reading of all instructions. */
 export interface ImportJob {

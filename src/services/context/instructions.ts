@@ -24,7 +24,7 @@ export interface InstructionOptions {
 /** In a directory the first of them that is a file counts. */
 const NAMES = ['AGENTS.md', 'CLAUDE.md']
 /** Bytes of all instructions together: about half of a 200,000 token window. The innermost are kept. */
-export const INSTRUCTIONS_LIMIT = 512 * 1024
+const INSTRUCTIONS_LIMIT = 512 * 1024
 const ALL = sizeInWords(INSTRUCTIONS_LIMIT)
 /** Imported files of one reading. */
 const IMPORTS_LIMIT = 500

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 export type Verdict = { kind: 'allowed' } | { kind: 'refused'; status: 403 | 405; message: string }
 
 /** What the page asks with; a browser cannot set it for an event stream, so the address may carry it too. */
-export const TOKEN_HEADER = 'x-inspect-token'
+const TOKEN_HEADER = 'x-inspect-token'
 
 /**
  * Refuses what did not come from the address that was printed: another Host (a name that was made to lead here, DNS

@@ -22,14 +22,14 @@ import {
 import { join } from 'node:path'
 import { isInside } from '../paths.ts'
 
-export const MEMORY_FOLDER = '.memory'
+const MEMORY_FOLDER = '.memory'
 export const INDEX_FILE = 'MEMORY.md'
 
 /** `path` is real. `unusable`: there is something, but not a folder of this project; `reason` is a sentence. */
 export type Folder = { kind: 'usable'; path: string } | { kind: 'missing' } | { kind: 'unusable'; reason: string }
 
 /** Bytes read of one file. A memory is a note; the index may list hundreds. */
-export const FILE_BYTES = 64 * 1024
+const FILE_BYTES = 64 * 1024
 export const INDEX_BYTES = 512 * 1024
 /** Files looked at in one folder. */
 const MOST_FILES = 1_000

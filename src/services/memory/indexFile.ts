@@ -12,7 +12,7 @@ export const INDEX_LIMITS = { lines: 200, bytes: 25 * 1024 }
 const ENTRY = /^\s*[-*+]\s+\[.*?\]\(<?(?:\.\/)?([^()<>/\\]+\.md)>?\)/i
 
 /** @returns the file in `.memory` that a line of the index names, null where the line is no entry. */
-export function fileOfLine(line: string): string | null {
+function fileOfLine(line: string): string | null {
   const file = ENTRY.exec(line)?.[1]
   if (file === undefined) return null
   try {
@@ -23,7 +23,7 @@ export function fileOfLine(line: string): string | null {
 }
 
 /** @returns the line of a memory: `- [name](file.md) — description` */
-export function lineOfMemory({ name, file, description }: Pick<Memory, 'name' | 'file' | 'description'>): string {
+function lineOfMemory({ name, file, description }: Pick<Memory, 'name' | 'file' | 'description'>): string {
   const label = name.replaceAll('[', '(').replaceAll(']', ')')
   return `- [${label}](${file}) — ${description}`
 }

@@ -17,7 +17,7 @@ const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 const ALIKE = 5
 
 /** @returns the words of a text that may tell what it is about, each once, in a form that can be compared */
-export function keywordsOf(text: string): Set<string> {
+function keywordsOf(text: string): Set<string> {
   const words =
     text
       .normalize('NFKC')

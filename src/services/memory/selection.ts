@@ -7,7 +7,7 @@ import { byKeywords } from './keywords.ts'
 import { foldedName, slugOf } from './slug.ts'
 
 /** Memories sent with one turn (contract.md, 9), and how much of them, in UTF-16 units. */
-export const MOST_CHOSEN = 5
+const MOST_CHOSEN = 5
 const MOST_TEXT = 16_000
 
 /**

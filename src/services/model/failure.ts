@@ -79,7 +79,7 @@ const TOO_LONG = [
 const NO_IMAGE = /(could not|unable to) process (the |input )?image|image dimensions exceed|image exceeds/i
 
 /** @returns true where the words of a refused request mean that its input is too long for the model. */
-export function saysTooLong(message: string): boolean {
+function saysTooLong(message: string): boolean {
   const words = message.toLowerCase()
   // "max_tokens: 9 > 8, the maximum number of output tokens" is about the reply, not the input.
   if (/^max_tokens\b/.test(words) && /output/.test(words)) return false

@@ -7,7 +7,7 @@ import { TransportError } from './transportError.ts'
 type Env = Record<string, string | undefined>
 
 /** @returns true for addresses of this machine. */
-export function isLoopback(hostname: string): boolean {
+function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase()
   return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127\./.test(host)
 }

@@ -8,8 +8,6 @@ export type RuleTexts = Record<RuleList, ReadonlyArray<{ rule: string; source: s
 
 export type RuleSet = Record<RuleList, Rule[]>
 
-export const NO_RULES: RuleTexts = { allow: [], ask: [], deny: [] }
-
 /**
  * @returns the rules and what to warn of; or, where a rule that denies cannot be understood, one sentence: a run
  *   without it could do what the user forbade

@@ -76,7 +76,7 @@ function byName(tools: readonly AnyTool[]): Map<string, AnyTool> {
 const specs = new WeakMap<AnyTool, ToolSpec>()
 
 /** @returns what is sent of a tool, made once: its schema as JSON Schema, draft 2020-12 */
-export function specOf(tool: AnyTool): ToolSpec {
+function specOf(tool: AnyTool): ToolSpec {
   const known = specs.get(tool)
   if (known !== undefined) return known
   const { $schema, ...input_schema } = z.toJSONSchema(tool.input, { io: 'input', override: withoutSafeBounds })

@@ -33,7 +33,7 @@ export const todoWriteTool = defineTool<Input>({
 })
 
 /** @returns the list as the model and the user see it, a line an item */
-export function renderTodos(todos: Input['todos']): string {
+function renderTodos(todos: Input['todos']): string {
   if (todos.length === 0) return 'The todo list is empty.'
   const done = todos.filter(({ status }) => status === 'completed').length
   const lines = todos.map(({ content, status }) => `${MARKS[status]} ${content}`)

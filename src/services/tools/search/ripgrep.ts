@@ -33,7 +33,7 @@ export interface RipgrepRequest {
  * What every search leaves out: the user's own configuration of ripgrep, repositories' insides and installed packages.
  * Negated globs only: any other glob would switch .gitignore off for what it matches.
  */
-export const COMMON_ARGS = ['--no-config', '--no-messages', '--hidden', '--glob=!.git', '--glob=!node_modules']
+const COMMON_ARGS = ['--no-config', '--no-messages', '--hidden', '--glob=!.git', '--glob=!node_modules']
 
 /** Below the root these hold no files but the system's own state, without end. */
 const SYSTEM_ARGS = ['--glob=!/proc', '--glob=!/sys', '--glob=!/dev']

@@ -4,7 +4,7 @@ import { count } from '../../../machines/words.ts'
 import { plain } from './plain.ts'
 
 /** Bytes kept of each end. Far more than a model reads at once; enough to save the whole of all usual output. */
-export const KEPT_BYTES = 512 * 1024
+const KEPT_BYTES = 512 * 1024
 
 /** How far from a cut a line end is looked for, in bytes. */
 const LINE_SEARCH = 4096
