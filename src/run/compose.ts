@@ -46,8 +46,8 @@ export async function compose(
   const session = await holdSession(store, request, here)
   if (!session.ok) return closing(store, session)
   await endLeftoversOf(session.value, warn)
-  const grounds = { common, request, here, settings: settings.value, session: session.value, store, model: model.value }
-  const parts = await assemble({ ...grounds, observe, step, ask })
+  const known = { common, request, here, settings: settings.value, session: session.value, store, model: model.value }
+  const parts = await assemble({ ...known, observe, step, ask })
   if (!parts.ok) {
     await session.value.journal.release()
     return closing(store, parts)

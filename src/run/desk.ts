@@ -18,7 +18,7 @@ import type { Stopping } from './signals.ts'
 const MOST_PRINTED = 4 * 1024 * 1024
 
 /** @returns the desk of one process; what is asked holds for every session that is opened at it */
-export function createDesk(common: CommonOptions, request: RunRequest, stopping: Stopping): Desk {
+function createDesk(common: CommonOptions, request: RunRequest, stopping: Stopping): Desk {
   const home = agentHome(process.env)
   const servers = createServers()
   return {

@@ -22,11 +22,11 @@ import { rememberTool } from '../services/tools/remember.ts'
 import { markedEnv } from '../services/tools/shell/mark.ts'
 import type { Sandbox } from '../services/tools/shell/sandbox.ts'
 import { taskTool } from '../services/tools/task.ts'
-import { concealContext, concealerOf, concealTools } from './conceal.ts'
 import { childEnv } from './credentials.ts'
 import { agentHome, existingDirectory } from './directory.ts'
 import { withFault } from './faults.ts'
 import { openMemory } from './memory.ts'
+import { redactContext, redactorOf, redactTools } from './redactKey.ts'
 import type { CommonOptions, RunRequest } from './request.ts'
 import type { RunSession } from './session.ts'
 import { settingsFor } from './settings.ts'
@@ -34,8 +34,8 @@ import { createSpending } from './spending.ts'
 
 const DEFAULT_MAX_TURNS = 250
 
-/** What is settled before a run's parts can be made. */
-export interface Grounds {
+/** What is known before a run's parts can be made. */
+export interface AssembleOptions {
   common: CommonOptions
   request: RunRequest
   /** Where the command line stands, as a real path. */
@@ -62,7 +62,7 @@ export interface Parts {
 }
 
 /** The directory of the run: the one that was named, else the session's own. */
-async function directoryOf({ common, here, session, observe }: Grounds): Promise<Result<string>> {
+async function directoryOf({ common, here, session, observe }: AssembleOptions): Promise<Result<string>> {
   const own = session.conversation.session?.cwd ?? here
   if (own === here) return { ok: true, value: here }
   if (common.cwd === null) {
@@ -82,13 +82,13 @@ async function sandboxFor(cwd: string, request: RunRequest, { sandbox }: Setting
 }
 
 /** @returns the parts, or why the run cannot begin */
-export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
-  const { common, request, here, session, store, model, observe } = grounds
+export async function assemble(options: AssembleOptions): Promise<Result<Parts>> {
+  const { common, request, here, session, store, model, observe } = options
   const warn = (message: string): void => observe({ type: 'warning', message })
-  const directory = await directoryOf(grounds)
+  const directory = await directoryOf(options)
   if (!directory.ok) return directory
   const cwd = directory.value
-  const applied = cwd === here ? { ok: true as const, value: grounds.settings } : await settingsFor(cwd, common)
+  const applied = cwd === here ? { ok: true as const, value: options.settings } : await settingsFor(cwd, common)
   if (!applied.ok) return applied
   const { settings, warnings } = applied.value
   for (const message of [...warnings, ...session.warnings]) warn(message)
@@ -102,7 +102,7 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
     yes: request.yes,
     readable: skills.directories(),
     rules: settings.permissions,
-    ask: grounds.ask,
+    ask: options.ask,
     keep: (rules) => keepRules(place.agentHome, rules),
     warn,
   })
@@ -114,15 +114,15 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
   const spending = createSpending(model)
   const memory = openMemory({ cwd, settings, model: spending.model, name, maxOutputTokens, warn })
   const more = [taskTool(runTask), loadSkillTool(skills), compactTool, ...(memory ? [rememberTool(memory.notes)] : [])]
-  const secret = concealerOf(process.env)
-  const tools = concealTools(createTools({ more }), secret)
-  const ownTools = concealTools(createTools({ builtIn: SUBAGENT_TOOLS }), secret)
+  const secret = redactorOf(process.env)
+  const tools = redactTools(createTools({ more }), secret)
+  const ownTools = redactTools(createTools({ builtIn: SUBAGENT_TOOLS }), secret)
   const about = { ...place, now: () => new Date(), env: process.env, appendSystemPrompt: request.appendSystemPrompt }
   const deps = withFault({
     session: { session_id: session.session_id, cwd, model: name },
     limits: limitsOf(request, settings, name),
     maxOutputTokens,
-    context: concealContext(
+    context: redactContext(
       createContext({
         ...about,
         tools: tools.specs(),
@@ -148,13 +148,13 @@ export async function assemble(grounds: Grounds): Promise<Result<Parts>> {
     permissions: permissions.value,
     outputs: createTaskOutputs(cwd),
     ...(memory && { memory }),
-    ...(grounds.step && { step: grounds.step }),
+    ...(options.step && { step: options.step }),
     observe,
   })
   const subagents = createSubagents({
     parent: deps,
     // The run itself has warned of whatever is wrong with these files.
-    context: concealContext(
+    context: redactContext(
       createContext({ ...about, tools: ownTools.specs(), warn: () => {}, role: 'subagent' }),
       secret,
     ),

@@ -26,7 +26,7 @@ export interface Stopping {
   whenAsked(listener: (reason: string) => void): void
   /** @returns what the work comes to; null as soon as the run is to end, whatever becomes of the work then */
   unlessAsked<T>(work: Promise<T>): Promise<T | null>
-  /** Sets what is done before a process ends that could not end in order: `in order` is over, or the user has said so twice. */
+  /** Sets what is done before a process ends that could not end in order: `late` when its time for that is over, `atOnce` at a second SIGINT. */
   lastly(words: { late: () => Promise<void>; atOnce: () => void }): void
   /** 128 + the signal's number where one came (contract.md, 2), 1 after an error that nobody caught, else null. */
   exitCode(): number | null

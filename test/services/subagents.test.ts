@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createTaskOutputs } from '../../src/services/compaction/taskOutputs.ts'
 import { createContext } from '../../src/services/context/index.ts'
 import type { ModelPort, Progress } from '../../src/services/ports.ts'
-import { atMost } from '../../src/services/provide/sideBySide.ts'
+import { limitConcurrency } from '../../src/services/provide/concurrency.ts'
 import { createSubagents } from '../../src/services/provide/subagent.ts'
 import { createStore } from '../../src/services/store/index.ts'
 import { createTools, SUBAGENT_TOOLS } from '../../src/services/tools/registry.ts'
@@ -136,7 +136,7 @@ test('those that wait for their turn when the run is interrupted never start', a
 })
 
 test('work beyond the bound starts in the order it came, also where work before it fails', async () => {
-  const limited = atMost(2)
+  const limited = limitConcurrency(2)
   const begun: number[] = []
   const gates = Array.from({ length: 5 }, () => {
     let open: () => void = () => {}

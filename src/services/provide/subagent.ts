@@ -8,16 +8,16 @@ import { addUsage, NO_USAGE } from '../../machines/messages.ts'
 import { once } from '../once.ts'
 import { observeSubagent } from '../output/index.ts'
 import type { ContextPort, Delegated, Journal, RunTask, StorePort, Task, ToolResult, ToolsPort } from '../ports.ts'
+import { limitConcurrency } from './concurrency.ts'
 import type { RunParts } from './deps.ts'
 import { createRecorder } from './recorder.ts'
-import { atMost } from './sideBySide.ts'
 import { answerOf, INTERRUPTED, unfinished } from './subagentAnswer.ts'
 import { prepareTurn } from './turn.ts'
 
 /** Model calls of one subagent. */
 const MAX_TURNS = 30
-/** Subagents that work at the same time; more wait for their turn, so that a server is not overrun. */
-const SIDE_BY_SIDE = 10
+/** Subagents that work concurrently; more wait for their turn, so that a server is not overrun. */
+const MOST_AT_ONCE = 10
 
 export interface SubagentOptions {
   parent: RunParts
@@ -37,7 +37,7 @@ export interface Subagents {
 
 /** @returns what does the tasks of one run. */
 export function createSubagents(options: SubagentOptions): Subagents {
-  const takeTurn = atMost(SIDE_BY_SIDE)
+  const limited = limitConcurrency(MOST_AT_ONCE)
   const working = new Set<Promise<unknown>>()
   // Subagents share a store: what one of them has said of it, the others need not say again.
   const warn = once((message) => options.parent.observe({ type: 'warning', message }))
@@ -59,7 +59,7 @@ export function createSubagents(options: SubagentOptions): Subagents {
 
   return {
     run: (task) => {
-      const done = takeTurn(() => work(task))
+      const done = limited(() => work(task))
       working.add(done)
       return done.finally(() => working.delete(done))
     },

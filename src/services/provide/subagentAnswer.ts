@@ -27,6 +27,7 @@ export function answerOf(c: Conversation): ToolResult {
 /**
  * @param why a clause
  * @param words what it said last, '' where it said nothing
+ * @returns an error that says the work is unfinished
  */
 export function unfinished(why: string, words: string): ToolResult {
   const head = `The subagent's work is unfinished: ${why}. What it did so far stays in effect: check it before you go on, or give what is left as a smaller task.`

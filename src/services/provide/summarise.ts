@@ -30,7 +30,11 @@ export interface Subject {
 
 type Form = { kind: 'asSent' } | { kind: 'text'; units: number }
 
-/** @param base what all requests of the run have in common */
+/**
+ * Asks for a summary, again where it is useless, over less where the request is too long.
+ * @param base what all requests of the run have in common
+ * @returns the summary, or why none was good, with the usage of all tries; rejects when `signal` aborts
+ */
 export async function summarise(
   deps: RunDeps,
   base: Pick<ModelRequest, 'model' | 'max_tokens' | 'system' | 'tools'>,

@@ -6,29 +6,32 @@ import type { ContextPort, RequestContext, Spool, ToolResult, ToolsPort } from '
 import { SECRET_VARIABLES } from './credentials.ts'
 
 /** @returns the text without the key */
-export type Conceal = (text: string) => string
+export type Redact = (text: string) => string
 
 /** Shorter keys are words such as "local" that a local server takes for one, and no secret. */
 const SHORTEST = 16
 const MARK = '[the key of the model was here]'
 
-/** @returns null where there is nothing to conceal */
-export function concealerOf(env: NodeJS.ProcessEnv): Concealer | null {
-  const secrets = SECRET_VARIABLES.map((name) => (env[name] ?? '').trim()).filter((value) => value.length >= SHORTEST)
+/** @returns null where there is no key to redact */
+export function redactorOf(env: NodeJS.ProcessEnv): Redactor | null {
+  const secrets = SECRET_VARIABLES.map((name) => (env[name] ?? '').trim())
+    .filter((value) => value.length >= SHORTEST)
+    // One may hold the other.
+    .sort((a, b) => b.length - a.length)
   if (secrets.length === 0) return null
-  const conceal: Conceal = (text) => secrets.reduce((result, secret) => result.replaceAll(secret, () => MARK), text)
-  return { conceal, longest: Math.max(...secrets.map(({ length }) => length)) }
+  const redact: Redact = (text) => secrets.reduce((result, secret) => result.replaceAll(secret, () => MARK), text)
+  return { redact, longest: Math.max(...secrets.map(({ length }) => length)) }
 }
 
-export interface Concealer {
-  conceal: Conceal
+export interface Redactor {
+  redact: Redact
   /** Of the longest secret, in UTF-16 units. */
   longest: number
 }
 
 /** @returns the tools, whose results and files of results do not hold the key */
-export function concealTools(tools: ToolsPort, concealer: Concealer | null): ToolsPort {
-  if (concealer === null) return tools
+export function redactTools(tools: ToolsPort, redactor: Redactor | null): ToolsPort {
+  if (redactor === null) return tools
   return {
     specs: () => tools.specs(),
     check: async (call, cwd) => {
@@ -37,30 +40,30 @@ export function concealTools(tools: ToolsPort, concealer: Concealer | null): Too
       return {
         ...checked,
         run: async ({ spool, ...env }) => {
-          const held = spool && concealingSpool(spool, concealer)
+          const held = spool && redactingSpool(spool, redactor)
           const result = await checked.run({ ...env, ...(held && { spool: held }) })
           held?.flush()
-          return concealResult(result, concealer.conceal)
+          return redactResult(result, redactor.redact)
         },
       }
     },
   }
 }
 
-function concealResult(result: ToolResult, conceal: Conceal): ToolResult {
-  if (result.kind === 'error') return { ...result, content: conceal(result.content) }
+function redactResult(result: ToolResult, redact: Redact): ToolResult {
+  if (result.kind === 'error') return { ...result, content: redact(result.content) }
   const { content } = result
-  if (typeof content === 'string') return { ...result, content: conceal(content) }
-  const blocks = content.map((block) => (block.type === 'text' ? { ...block, text: conceal(block.text) } : block))
+  if (typeof content === 'string') return { ...result, content: redact(content) }
+  const blocks = content.map((block) => (block.type === 'text' ? { ...block, text: redact(block.text) } : block))
   return { ...result, content: blocks }
 }
 
 /** Pieces may cut the key in two, so the end of each waits for the next. */
-function concealingSpool(spool: Spool, { conceal, longest }: Concealer): Spool & { flush(): void } {
+function redactingSpool(spool: Spool, { redact, longest }: Redactor): Spool & { flush(): void } {
   let waiting = ''
   return {
     write(text) {
-      const whole = conceal(waiting + text)
+      const whole = redact(waiting + text)
       const ready = Math.max(0, whole.length - longest)
       waiting = whole.slice(ready)
       spool.write(whole.slice(0, ready))
@@ -73,24 +76,24 @@ function concealingSpool(spool: Spool, { conceal, longest }: Concealer): Spool &
 }
 
 /** @returns the context, in which neither mentioned files nor instructions bring the key; the prompt stays as typed */
-export function concealContext(context: ContextPort, concealer: Concealer | null): ContextPort {
-  if (concealer === null) return context
-  const { conceal } = concealer
+export function redactContext(context: ContextPort, redactor: Redactor | null): ContextPort {
+  if (redactor === null) return context
+  const { redact } = redactor
   const known = new WeakMap<RequestContext, RequestContext>()
   return {
     expandPrompt: async (text, extra) => {
       const blocks = await context.expandPrompt(text, extra)
       return blocks.map((block) =>
-        block.type === 'text' && block.text !== text ? { ...block, text: conceal(block.text) } : block,
+        block.type === 'text' && block.text !== text ? { ...block, text: redact(block.text) } : block,
       )
     },
     read: async () => {
       const read = await context.read()
-      const system = conceal(read.system)
+      const system = redact(read.system)
       if (system === read.system) return read
-      const concealed = known.get(read) ?? { ...read, system }
-      known.set(read, concealed)
-      return concealed
+      const redacted = known.get(read) ?? { ...read, system }
+      known.set(read, redacted)
+      return redacted
     },
   }
 }

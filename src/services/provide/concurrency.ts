@@ -1,7 +1,7 @@
-/** Work that goes on side by side, but not without bound. */
+/** Work that is done concurrently, up to a limit. */
 
 /** @returns a function that starts work at once while fewer than `most` are under way, else in the order it came */
-export function atMost(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+export function limitConcurrency(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: Array<() => void> = []
   let running = 0
   return async (work) => {
