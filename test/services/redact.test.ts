@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { redactorOf } from '../../src/run/redactKey.ts'
 import { masked, withoutTokens } from '../../src/services/redact.ts'
 
 test.each([
@@ -44,4 +45,13 @@ test.each([
 
 test('masked text keeps its lines and its length in characters, and nothing else', () => {
   expect(masked('Two words,\n\tone \u{1f600} é.')).toBe('••• ••••••\n\t••• • ••')
+})
+
+test('of two keys of which one holds the other, nothing is left', () => {
+  const [key, token] = ['key-of-the-model', 'key-of-the-model-and-more']
+  const redactor = redactorOf({ ANTHROPIC_API_KEY: key, ANTHROPIC_AUTH_TOKEN: token })
+  expect(redactor?.redact(`${token} ${key} local`)).toBe(
+    '[the key of the model was here] [the key of the model was here] local',
+  )
+  expect(redactorOf({ ANTHROPIC_API_KEY: 'local' })).toBeNull()
 })
