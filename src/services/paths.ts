@@ -9,6 +9,9 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 /** As many symlinks as Linux follows in one path. */
 const MAX_SYMLINKS = 40
 
+/** Characters; there is no file to open under a longer path. */
+export const LONGEST_PATH = 4096
+
 /** @returns the user's home; the root where a user has none, as in a container under any number */
 export function userHome(): string {
   try {
@@ -29,10 +32,23 @@ export function absolutePath(path: string, cwd: string): string {
 /**
  * The real path of a file that exists or is to be made: every symlink followed, also one that leads nowhere yet.
  * @param path absolute
- * @returns an absolute path; that of the last link looked at where symlinks go round in circles. Never throws.
+ * @returns an absolute path; that of the last link looked at where symlinks go round in circles, the path itself where
+ *   it is too long to be any. Never throws.
  */
 export function realTarget(path: string): string {
-  return follow(path, { links: MAX_SYMLINKS })
+  return path.length > LONGEST_PATH ? path : follow(path, { links: MAX_SYMLINKS })
+}
+
+/** @returns `realTarget` for many paths at one moment: each directory is looked up once */
+export function realTargets(): (path: string) => string {
+  const directories = new Map<string, string>()
+  return (path) => {
+    const parent = dirname(path)
+    const directory = directories.get(parent) ?? realTarget(parent)
+    directories.set(parent, directory)
+    const place = join(directory, basename(path))
+    return linkAt(place) === null ? place : realTarget(place)
+  }
 }
 
 function follow(path: string, left: { links: number }): string {

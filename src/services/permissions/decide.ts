@@ -66,10 +66,12 @@ function judgeExecution(
 
 /** Rules about files hold for those that a command names; a rule for a file tool as a whole is about that tool. */
 function judgeFiles(files: readonly FileTouch[], kind: 'deny' | 'ask', rules: RuleSet): Verdict | null {
+  const about = { read: rulesFor(rules[kind], 'read_file'), write: rulesFor(rules[kind], 'edit_file') }
   for (const { use, given, real } of files) {
-    const rule = rulesFor(rules[kind], use === 'read' ? 'read_file' : 'edit_file').find(
+    const rule = about[use].find(
       ({ specifier }) =>
-        specifier.kind === 'path' && (specifier.pattern.covers(real) || specifier.pattern.covers(given)),
+        specifier.kind === 'path' &&
+        (specifier.pattern.covers(real) || (given !== real && specifier.pattern.covers(given))),
     )
     if (rule !== undefined)
       return by(

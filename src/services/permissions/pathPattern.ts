@@ -1,6 +1,6 @@
 /** What stands in `Edit(…)` and `Read(…)`: patterns as in a .gitignore. */
 import { basename, dirname, join, relative, sep } from 'node:path'
-import { isInside, realTarget } from '../paths.ts'
+import { isInside, LONGEST_PATH, realTarget } from '../paths.ts'
 import type { Result } from '../ports.ts'
 
 export interface RuleBase {
@@ -45,11 +45,9 @@ export async function createPathPattern(
       return way !== '' && matcher.ignores(sep === '/' ? way : way.replaceAll(sep, '/'))
     }
   })
-  const matches = (path: string): boolean => matchers.some((match) => match(path))
-  return {
-    ok: true,
-    value: { matches, covers: (directory) => matches(directory) || matches(`${directory}/${ANY_NAME}`) },
-  }
+  const matches = (path: string): boolean => path.length <= LONGEST_PATH && matchers.some((match) => match(path))
+  // What is in a directory that matches, matches.
+  return { ok: true, value: { matches, covers: (directory) => matches(`${directory}/${ANY_NAME}`) } }
 }
 
 /** No pattern names it, so what matches it matches everything there. */

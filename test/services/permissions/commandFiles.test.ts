@@ -2,6 +2,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { userHome } from '../../../src/services/paths.ts'
 import { temporaryDirectory } from '../../support/agent.ts'
 import { judgeWith, type Rules } from './support.ts'
 
@@ -57,6 +58,9 @@ const READS = [
     'cat .e\\\nnv',
     'ls | xargs cat .env',
   ],
+  ...['grep "$KEY" .env', 'sed "s/$A/$B/" .env', 'grep $OPTIONS KEY .env', 'grep -A 3 KEY .env', 'rg -t ts KEY .env'],
+  ...['cat $PWD/.env', 'cat "${PWD}/.env"', 'cat "$(git rev-parse --show-toplevel)/.env"', 'jq -r .a .env'],
+  ...['for i in 1; do cat */.env; done', 'awk -F = 1 .env', 'jq -rf .env a.ts'],
 ]
 const OTHER = [
   ...[
@@ -78,6 +82,13 @@ const OTHER = [
     'sed s/.env/x/ a.ts',
     'cat $FILE',
   ],
+  ...['cp "$SOURCE" .env', 'jq -e .env a.ts', 'grep -rn -A 3 .env sub', "grep -rn --include='*.ts' .env sub"],
+  ...['grep --color=auto .env a.ts', 'rg -t ts .env sub', 'grep -r --exclude=.env KEY .', 'npm test'],
+  ...[
+    'git commit -m "cat .env > .env"',
+    "cat <<'EOF' > b\ncat .env\nEOF",
+    'git commit -m "$(cat <<\'E\'\ncat .env\nE\n)"',
+  ],
 ]
 
 describe('A rule that forbids to read a file', () => {
@@ -93,6 +104,23 @@ describe('A rule that forbids to read a file', () => {
     expect(await bash('cat a .env')).toMatchObject({
       reason: `The command would read ${join(home, '.env')}, which a rule denies: Read(.env) (in settings.json).`,
     })
+  })
+
+  test('knows the home by its variable as well', async () => {
+    const commands = ['cat ~/.notes/a', 'cat $HOME/.notes/a', 'cat "${HOME}/.notes/a"', 'cd "$HOME/.notes" && cat a']
+    const home = userHome()
+    const { bash } = await judgeWith({ allow: ['Bash'], deny: ['Read(~/.notes/**)'] }, { home })
+    const made = await Promise.all(commands.map(async (command) => [command, (await bash(command)).kind] as const))
+    expect(Object.fromEntries(made)).toEqual(all(commands, 'deny'))
+  })
+
+  test('is held against a very long line, from many directories, without end of names', async () => {
+    const names = Array.from({ length: 5_000 }, (_, i) => `f${i}`).join(' ')
+    const moves = Array.from({ length: 30 }, (_, i) => `cd d${i}`).join(' && ')
+    const deep = `cat ${'a/'.repeat(20_000)}b`
+    const commands = [`${moves} && cat ${names}`, deep, `${moves} && cat ${names} .env`, `${deep} .env`]
+    const rules = { allow: ['Bash'], deny: ['Read(.env)'] }
+    expect(Object.values(await decisions(rules, commands))).toEqual(['allow', 'allow', 'deny', 'deny'])
   })
 
   test('for the tool as a whole is about the tool', async () => {

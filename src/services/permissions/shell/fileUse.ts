@@ -3,7 +3,7 @@
  * for these too: who denies `Read(.env)` means `cat .env` as well.
  */
 import type { Unfolded } from './forbid.ts'
-import type { Word } from './words.ts'
+import { literal, type Word } from './words.ts'
 
 export interface FileUse {
   use: 'read' | 'write'
@@ -13,7 +13,7 @@ export interface FileUse {
 export interface FilesNamed {
   uses: FileUse[]
   /** Where `cd` may have led by then. */
-  directories: string[]
+  directories: Word[]
 }
 
 const set = (names: string): ReadonlySet<string> => new Set(names.split(' '))
@@ -21,24 +21,42 @@ const set = (names: string): ReadonlySet<string> => new Set(names.split(' '))
 const READERS = set(
   'cat tac head tail less more nl wc sort uniq cut paste od xxd hexdump strings base64 base32 diff cmp comm fold fmt pr rev column expand bat batcat view source .',
 )
-/** Their first operand is a pattern or a program, unless an option gives it. */
-const SEARCHERS = set('grep egrep fgrep zgrep rg ag ack sed awk gawk mawk jq yq')
-const GIVES_PATTERN = /^-(?:[a-zA-Z]*[ef]$|[ef]|-(?:regexp|file|expression|from-file)\b)/
+interface Searcher {
+  /** Options that give what is looked for; without one it is the first operand. */
+  gives: RegExp
+  /** Options whose value is the next word. */
+  valued: RegExp
+}
+const EXPRESSION = /^-(?:[a-zA-Z]*[ef]$|[ef]|-(?:regexp|file|expression)\b)/
+const NO_OPTION = /^(?!)/
+const IN_LINES =
+  /^-[^-efABCmdD]*[ABCmdD]$|^--(?:(?:after|before)-context|context|max-count|include|exclude|exclude-dir)$/
+const IN_TREES =
+  /^-[^-efABCdEgjmMrtT]*[ABCdEgjmMrtT]$|^--(?:(?:after|before)-context|context|max-count|i?glob|type|type-not|replace)$/
+const named = (names: string, gives: RegExp, valued: RegExp): Array<[string, Searcher]> =>
+  names.split(' ').map((name) => [name, { gives, valued }])
+/** They look for something in the files that they name, or run a program on them. */
+const SEARCHERS = new Map([
+  ...named('grep egrep fgrep zgrep ack ag', EXPRESSION, IN_LINES),
+  ...named('rg', EXPRESSION, IN_TREES),
+  ...named('sed', EXPRESSION, NO_OPTION),
+  ...named('awk gawk mawk', /^-f|^--file\b/, /^-[Fv]$/),
+  ...named('jq yq', /^-[a-zA-Z]*f$|^--from-file\b/, NO_OPTION),
+])
 /** Their last operand is where to. */
 const MOVERS = set('cp mv install ln')
 const WRITERS = set('tee rm unlink truncate shred touch')
 const IN_PLACE = /^-(?:[a-zA-Z]*i|-in-place)/
 
-/** @returns the files, as far as they are written out: what is computed when the command runs is not known */
+/** @returns the files, by the words that name them */
 export function filesNamed({ commands, redirects }: Unfolded): FilesNamed {
   const uses: FileUse[] = [...redirects]
-  const directories: string[] = []
+  const directories: Word[] = []
   for (const { name, words } of commands) {
     uses.push(...usesOf(name, words.slice(1)))
-    const [to] = name === 'cd' || name === 'pushd' ? operands(words.slice(1)) : []
-    if (to?.kind === 'literal') directories.push(to.value)
+    if (name === 'cd' || name === 'pushd') directories.push(...operands(words.slice(1)).slice(0, 1))
   }
-  return { uses: uses.filter(({ word }) => word.kind !== 'computed'), directories }
+  return { uses, directories }
 }
 
 function usesOf(name: string, args: Word[]): FileUse[] {
@@ -51,29 +69,45 @@ function usesOf(name: string, args: Word[]): FileUse[] {
     const sources = files.length > 1 ? files.slice(0, -1) : files
     return [...each('read', sources), ...each('write', name === 'mv' ? files : files.slice(-1))]
   }
-  if (!SEARCHERS.has(name)) return []
-  const searched = has(args, GIVES_PATTERN) ? files : files.slice(1)
+  const searcher = SEARCHERS.get(name)
+  if (searcher === undefined) return []
+  const named = operands(args, searcher.valued)
+  const searched = has(args, searcher.gives) ? named : named.slice(1)
   const isWrite = name === 'sed' && has(args, IN_PLACE)
-  return [...each('read', searched), ...(isWrite ? each('write', searched) : [])]
+  return [...each('read', [...searched, ...patternFiles(args)]), ...(isWrite ? each('write', searched) : [])]
+}
+
+type Literal = Extract<Word, { kind: 'literal' }>
+
+function isLiteral(word: Word): word is Literal {
+  return word.kind === 'literal'
 }
 
 function has(args: Word[], option: RegExp): boolean {
-  return args.some((word) => word.kind === 'literal' && option.test(word.value))
+  return args.some((word) => isLiteral(word) && option.test(word.value))
 }
 
-/** What is no option, and the values of options that carry one. */
-function operands(args: Word[]): Word[] {
-  const end = args.findIndex((word) => word.kind === 'literal' && word.value === '--')
-  return args.flatMap((word, i): Word[] => {
-    if (word.kind === 'computed' || i === end) return []
-    if (!word.value.startsWith('-') || (end >= 0 && i > end)) return [word]
-    const value = /^--[\w-]+=(.+)$/s.exec(word.value)?.[1]
-    return value === undefined || word.kind !== 'literal' ? [] : [{ kind: 'literal', value }]
+/** What is neither an option nor the value of one of the `valued` options. A computed word counts as one operand. */
+function operands(args: Word[], valued = NO_OPTION): Word[] {
+  const end = args.findIndex((word) => isLiteral(word) && word.value === '--')
+  return args.filter((word, i) => {
+    if (end >= 0 && i >= end) return i > end
+    const before = args[i - 1]
+    if (before !== undefined && isLiteral(before) && valued.test(before.value)) return false
+    return !(word.kind === 'computed' ? word.head : word.value).startsWith('-')
+  })
+}
+
+/** The patterns of a search may stand in a file: `--file=patterns`. */
+function patternFiles(args: Word[]): Word[] {
+  return args.filter(isLiteral).flatMap(({ value }) => {
+    const file = /^--(?:from-)?file=(.+)$/s.exec(value)?.[1]
+    return file === undefined ? [] : [literal(file)]
   })
 }
 
 function operandOfDd(word: Word): FileUse[] {
-  const [, key, value = ''] = word.kind === 'literal' ? (/^(if|of)=(.+)$/s.exec(word.value) ?? []) : []
+  const [, key, value = ''] = isLiteral(word) ? (/^(if|of)=(.+)$/s.exec(word.value) ?? []) : []
   if (key === undefined) return []
-  return [{ use: key === 'if' ? 'read' : 'write', word: { kind: 'literal', value } }]
+  return [{ use: key === 'if' ? 'read' : 'write', word: literal(value) }]
 }

@@ -6,11 +6,11 @@ export type Word =
   | { kind: 'literal'; value: string }
   /** Names of files that match, or the text itself: `*.ts`, `g?t`. `parts`: any wildcard as a star. */
   | { kind: 'glob'; value: string; parts: Parts }
-  /** Computed when the command runs; any number of words. `head`: what the first begins with. */
-  | { kind: 'computed'; head: string; basename: string | null }
+  /** Computed when the command runs; any number of words. `raw`: as typed. `head`: what the first begins with. */
+  | { kind: 'computed'; raw: string; head: string; basename: string | null }
 
 /** What is not known at all. */
-export const UNKNOWN: Word = { kind: 'computed', head: '', basename: null }
+export const UNKNOWN: Word = { kind: 'computed', raw: '', head: '', basename: null }
 
 /** @returns a word without quoting or expansion */
 export function literal(value: string): Word {
@@ -28,7 +28,7 @@ export function evaluate(raw: string): Word {
     value += text
     parts[parts.length - 1] += text
   }
-  const computed = (): Word => ({ kind: 'computed', head: value, basename: knownBasename(raw) })
+  const computed = (): Word => ({ kind: 'computed', raw, head: value, basename: knownBasename(raw) })
   for (let i = 0; i < raw.length; i++) {
     const c = raw[i] ?? ''
     switch (c) {
