@@ -23,10 +23,15 @@ const SHAPES: Record<JournalRecord['type'], Record<string, Kind>> = {
   turnEnded: { status: 'string', subtype: 'string' },
 }
 
+/** As lists: a long session has thousands of records to look at before its first request. */
+const FIELDS = Object.fromEntries(
+  Object.entries(SHAPES).map(([type, fields]) => [type, Object.entries(fields)]),
+) as Record<JournalRecord['type'], Array<[name: string, kind: Kind]>>
+
 /** @returns the name of the first field that is missing or of another kind; null where the record is whole */
 export function brokenField(record: JournalRecord): string | null {
   const fields = record as unknown as Record<string, unknown>
-  for (const [name, kind] of Object.entries(SHAPES[record.type])) if (!isOfKind(fields[name], kind)) return name
+  for (const [name, kind] of FIELDS[record.type]) if (!isOfKind(fields[name], kind)) return name
   return null
 }
 

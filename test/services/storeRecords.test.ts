@@ -64,6 +64,12 @@ describe('a session with a record that cannot be used', () => {
   const cases: Array<[string, (text: string) => unknown, string]> = [
     ['no JSON', () => '{"v":1,"seq":3', `Record 3 of session ID is damaged: it is not JSON.`],
     ['no text', () => Buffer.from('bytes'), `Record 3 of session ID is damaged: it is not JSON.`],
+    ['nothing', () => '', `Record 3 of session ID is damaged: it is not JSON.`],
+    [
+      'line ends',
+      (text) => text.replace('[1,3,', '[1,\n\n7,'),
+      `Record 3 of session ID is damaged: it says it is number 7.`,
+    ],
     [
       'another place',
       (text) => text.replace('[1,3,', '[1,7,'),

@@ -7,10 +7,10 @@ import { errorCode } from '../../machines/errorText.ts'
 import { realTarget } from '../paths.ts'
 import { createPrivateFile, ensurePrivateDir, tightenFile } from '../privateFiles.ts'
 import { StoreError, storeError } from './errors.ts'
-import { paddedSeq } from './keys.ts'
-import { type KeyValue, type Pair, PLAIN_TEXT, untilMissing } from './keyValue.ts'
+import { type KeyValue, type Pair, PLAIN_TEXT } from './keyValue.ts'
 import { fileIdentity, isEmptyBesideItsLog, setDatabaseAside, setForeignLogAside } from './setAside.ts'
 import { shrink } from './shrink.ts'
+import { asText, seriesByRow, seriesInOneRow } from './sqliteSeries.ts'
 
 /** How long a statement waits for another process that writes, in milliseconds. */
 const BUSY_TIMEOUT_MS = 10_000
@@ -178,7 +178,9 @@ function overSqlite(keyv: Keyv<string>, store: KeyvSqlite, place: string): KeyVa
     place,
     get,
     scan,
-    series: (prefix, count) => series(scan, get, prefix, count),
+    series: async (prefix, count) =>
+      (await seriesInOneRow((sql, ...values) => store.query(sql, ...values), prefix, count)) ??
+      seriesByRow(scan, get, prefix, count),
     put: async (records, commit) => {
       // SQLite would go on writing into a file that nobody will ever find.
       if (fileIdentity(place) !== identity) {
@@ -199,41 +201,6 @@ function overSqlite(keyv: Keyv<string>, store: KeyvSqlite, place: string): KeyVa
       await store.close()
     },
   }
-}
-
-/** The store writes nothing but text; what else is found is damaged, and readable as far as it goes. */
-function asText(value: unknown): string {
-  return value instanceof Uint8Array ? Buffer.from(value).toString() : String(value)
-}
-
-async function series(
-  scan: KeyValue['scan'],
-  get: KeyValue['get'],
-  prefix: string,
-  count: number,
-): Promise<Array<string | undefined>> {
-  try {
-    const found = new Map(await scan(prefix))
-    return untilMissing((seq) => found.get(`${prefix}${paddedSeq(seq)}`), count)
-  } catch (error) {
-    if (errorCode(error) !== 'SQLITE_CORRUPT') throw error
-    return oneByOne(get, prefix, count)
-  }
-}
-
-/** A damaged page fails the whole statement: what lies before it is read one by one. */
-async function oneByOne(get: KeyValue['get'], prefix: string, count: number): Promise<Array<string | undefined>> {
-  const values: Array<string | undefined> = []
-  while (values.length < count) {
-    try {
-      values.push((await get([`${prefix}${paddedSeq(values.length)}`]))[0])
-    } catch (error) {
-      if (errorCode(error) !== 'SQLITE_CORRUPT') throw error
-      values.push(undefined)
-    }
-    if (values.at(-1) === undefined) break
-  }
-  return values
 }
 
 /** One statement for all, so that a session is there as a whole or not at all. */
