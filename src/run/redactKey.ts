@@ -2,6 +2,7 @@
  * The key of the model's server stays out of all that is sent and kept: no child gets it, yet a command can find it
  * (in the memory of its parent, in a file). What tools and files say of it is replaced before anyone sees it.
  */
+import { firstUnits } from '../machines/cut.ts'
 import type { ContextPort, RequestContext, Spool, ToolResult, ToolsPort } from '../services/ports.ts'
 import { SECRET_VARIABLES } from './credentials.ts'
 
@@ -64,9 +65,9 @@ function redactingSpool(spool: Spool, { redact, longest }: Redactor): Spool & { 
   return {
     write(text) {
       const whole = redact(waiting + text)
-      const ready = Math.max(0, whole.length - longest)
-      waiting = whole.slice(ready)
-      spool.write(whole.slice(0, ready))
+      const ready = firstUnits(whole, Math.max(0, whole.length - longest))
+      waiting = whole.slice(ready.length)
+      spool.write(ready)
     },
     flush() {
       spool.write(waiting)

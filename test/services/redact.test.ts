@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { redactorOf } from '../../src/run/redactKey.ts'
+import { redactorOf, redactTools } from '../../src/run/redactKey.ts'
+import type { ToolsPort } from '../../src/services/ports.ts'
 import { masked, withoutTokens } from '../../src/services/redact.ts'
 
 test.each([
@@ -54,4 +55,29 @@ test('of two keys of which one holds the other, nothing is left', () => {
     '[the key of the model was here] [the key of the model was here] local',
   )
   expect(redactorOf({ ANTHROPIC_API_KEY: 'local' })).toBeNull()
+})
+
+test('an output that comes in pieces loses the key that lies across two, and no half of a character', async () => {
+  const key = 'key-of-the-models'
+  const tools: ToolsPort = {
+    specs: () => [],
+    check: async () => ({
+      kind: 'ready',
+      effect: { kind: 'none' },
+      plan: { key: null },
+      run: async ({ spool }) => {
+        for (const piece of ['\u{1f600}'.repeat(20), 'x key-of-', 'the-models \u{1f600}y']) spool?.write(piece)
+        return { kind: 'ok', content: '' }
+      },
+    }),
+  }
+  const checked = await redactTools(tools, redactorOf({ ANTHROPIC_API_KEY: key })).check(
+    { type: 'tool_use', id: 'a', name: 'bash', input: {} },
+    '/',
+  )
+  const pieces: Buffer[] = []
+  const env = { cwd: '/', signal: new AbortController().signal, childEnv: {}, seen: new Map() }
+  const spool = { write: (text: string) => void pieces.push(Buffer.from(text)) }
+  if (checked.kind === 'ready') await checked.run({ ...env, spool })
+  expect(Buffer.concat(pieces).toString()).toBe(`${'\u{1f600}'.repeat(20)}x [the key of the model was here] \u{1f600}y`)
 })
