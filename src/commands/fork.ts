@@ -3,9 +3,8 @@ import { type Forked, openSession, type RunSession } from '../run/session.ts'
 import { jsonLine } from '../services/output/jsonLines.ts'
 import type { Result, StorePort } from '../services/ports.ts'
 import { createRecorder } from '../services/provide/recorder.ts'
-import { type LookDeps, withOut } from './look.ts'
+import { findSession, type LookDeps, withOut } from './look.ts'
 import { selfCommand } from './self.ts'
-import { findSession } from './sessions.ts'
 
 export interface ForkArgs {
   /** A session's id or a prefix that only one has. */

@@ -4,8 +4,7 @@ import { unknownSession } from '../run/session.ts'
 import { SIGNAL_CODES, type SignalName } from '../run/signals.ts'
 import { jsonLine } from '../services/output/jsonLines.ts'
 import type { Result } from '../services/ports.ts'
-import { type LookDeps, withOut } from './look.ts'
-import { findSession } from './sessions.ts'
+import { findSession, type LookDeps, withOut } from './look.ts'
 
 export interface InspectArgs {
   /** A session's id or a prefix that only one has; null for the one used last in `cwd`. */

@@ -2,12 +2,11 @@
 import type { Writable } from 'node:stream'
 import picocolors from 'picocolors'
 import { type Replay, replay } from '../machines/replay.ts'
-import { unknownSession } from '../run/session.ts'
+import { oneSession, unknownSession } from '../run/session.ts'
 import { wantsColor } from '../services/output/index.ts'
 import { createSink } from '../services/output/sink.ts'
 import type { LoadedSession, Result, StorePort } from '../services/ports.ts'
 import { printable, printableLine } from '../services/text.ts'
-import { findSession } from './sessions.ts'
 
 export interface LookDeps {
   store: StorePort
@@ -97,4 +96,12 @@ export async function lookAt(
 export function disagreementOf({ disagreement }: Replay): string | null {
   if (disagreement === null) return null
   return `The recording and the machine disagree at transition ${disagreement.n}. ${disagreement.message}`
+}
+
+/** @returns the one session whose id is `prefix` or begins with it; `command` is named where there is no prefix. */
+export async function findSession(store: StorePort, prefix: string, command: string): Promise<Result<string>> {
+  if (prefix === '') {
+    return { ok: false, message: `\`agent ${command}\` needs the id of a session, or the first part of it.` }
+  }
+  return oneSession(store, prefix)
 }

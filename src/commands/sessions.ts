@@ -1,14 +1,11 @@
 /** `agent sessions [--all] [--json]`, `agent sessions show|export|rm <id>` (contract.md, section 6). */
 import { realpath } from 'node:fs/promises'
-import type { Writable } from 'node:stream'
-import picocolors from 'picocolors'
-import { oneSession, unknownSession } from '../run/session.ts'
-import { wantsColor } from '../services/output/index.ts'
+import { unknownSession } from '../run/session.ts'
 import { jsonLine } from '../services/output/jsonLines.ts'
-import { createSink, type Sink } from '../services/output/sink.ts'
 import type { LoadedSession, Result, SessionHead, StorePort } from '../services/ports.ts'
 import { StoreError } from '../services/store/index.ts'
-import { printable, printableLine } from '../services/text.ts'
+import { printableLine } from '../services/text.ts'
+import { findSession, type LookDeps, type Out, withOut } from './look.ts'
 import { listSessions, publicHead } from './sessionsList.ts'
 import { showSession } from './sessionsShow.ts'
 import type { View } from './view.ts'
@@ -22,16 +19,8 @@ export interface SessionsArgs {
   json: boolean
 }
 
-export interface SessionsDeps {
-  store: StorePort
+export interface SessionsDeps extends LookDeps {
   cwd: string
-  stdout: Writable
-  stderr: Writable
-  stdoutIsTty: boolean
-  /** NO_COLOR, FORCE_COLOR and TERM are read. */
-  env: NodeJS.ProcessEnv
-  /** The terminal's width, in columns; by default 80. */
-  columns?: number
   /** Milliseconds since 1970; by default the clock. */
   now?: number
 }
@@ -42,33 +31,23 @@ export interface SessionsDeps {
  *   could not be written
  * @throws StoreError where the store cannot be used
  */
-export async function sessionsCommand(args: SessionsArgs, deps: SessionsDeps): Promise<number> {
-  const stdout = createSink(deps.stdout, () => {})
-  const stderr = createSink(deps.stderr, () => {})
-  const done = await run(args, deps, stdout, stderr)
-  if (!done.ok) stderr.write(`agent: ${printable(done.message)}\n`)
-  await Promise.all([stdout.flush(), stderr.flush()])
-  const gone = stdout.gone()
-  if (gone?.kind !== 'failed') return done.ok ? 0 : 2
-  stderr.write(`agent: The output could not be written to stdout (${printableLine(gone.message)}).\n`)
-  await stderr.flush()
-  return 1
+export function sessionsCommand(args: SessionsArgs, deps: SessionsDeps): Promise<number> {
+  return withOut(deps, async (out) => {
+    const done = await run(args, deps, out)
+    if (!done.ok) out.fail(done.message)
+    return done.ok ? 0 : 2
+  })
 }
 
-async function run(args: SessionsArgs, deps: SessionsDeps, stdout: Sink, stderr: Sink): Promise<Result<void>> {
+async function run(args: SessionsArgs, deps: SessionsDeps, out: Out): Promise<Result<void>> {
   const { store } = deps
-  const view: View = {
-    print: (line) => stdout.write(`${line}\n`),
-    colors: picocolors.createColors(wantsColor(deps.stdoutIsTty, deps.env)),
-    columns: (deps.stdoutIsTty && deps.columns) || 80,
-    now: deps.now ?? Date.now(),
-  }
+  const view: View = { ...out, now: deps.now ?? Date.now() }
   if (args.action === 'list') {
     const cwd = args.all ? null : await realpath(deps.cwd).catch(() => deps.cwd)
     const heads = await store.list(cwd)
     if (args.json) view.print(jsonLine(heads.map(publicHead)))
     else if (heads.length > 0) listSessions(heads, args.all, view)
-    else stderr.write(`${noSessions(cwd)}\n`)
+    else out.tell(noSessions(cwd))
     return { ok: true, value: undefined }
   }
   const found = await findSession(store, args.id ?? '', `sessions ${args.action}`)
@@ -79,7 +58,7 @@ async function run(args: SessionsArgs, deps: SessionsDeps, stdout: Sink, stderr:
   const holder = (await store.owner(found.value)) === null ? 'none' : 'run'
   const session = await store.load(found.value)
   if (session === null) return { ok: false, message: unknownSession(found.value) }
-  for (const warning of session.warnings) stderr.write(`warning: ${printable(warning)}\n`)
+  for (const warning of session.warnings) out.tell(`warning: ${warning}`)
   if (args.action === 'export') exportSession(session, view)
   else if (args.json) view.print(jsonLine({ ...publicHead(session.head), entries: session.entries }))
   else showSession(session, holder, view)
@@ -90,14 +69,6 @@ function noSessions(cwd: string | null): string {
   if (cwd === null) return 'There are no sessions yet. `agent -p "…"` starts one.'
   const where = printableLine(cwd)
   return `There are no sessions of ${where}. \`agent sessions --all\` lists those of every directory.`
-}
-
-/** @returns the one session whose id is `prefix` or begins with it; `command` is named where there is no prefix. */
-export async function findSession(store: StorePort, prefix: string, command: string): Promise<Result<string>> {
-  if (prefix === '') {
-    return { ok: false, message: `\`agent ${command}\` needs the id of a session, or the first part of it.` }
-  }
-  return oneSession(store, prefix)
 }
 
 function exportSession(session: LoadedSession, view: View): void {
