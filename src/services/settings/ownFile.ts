@@ -133,6 +133,6 @@ function writeSynced(path: string, text: string): void {
 }
 
 function unwritable(file: string, error: unknown): Result<never> {
-  const why = errorCode(error) ?? messageOf(error)
+  const why = errorCode(error) || messageOf(error)
   return { ok: false, message: `${file} cannot be written (${why}). Check its access rights.` }
 }
