@@ -79,6 +79,7 @@ export function runApp(desk: Desk): Promise<number> {
       opening.onOpened(session)
     },
     onSent: (begin) => {
+      stepping.turnBegins()
       if (begin.kind === 'prompt') stage.print(promptBlock(begin.text, colors))
     },
     onEnded,
@@ -123,14 +124,16 @@ export function runApp(desk: Desk): Promise<number> {
   })
   const commands = createCommands(hands, desk.home, cwd)
 
-  function onEnded(end: TurnEnd): void {
+  function onEnded(end: TurnEnd, unkept: string | null): void {
     const { turn, round } = end.conversation
-    const isCancelled = turn.status === 'cancelled'
+    const isStopped = turn.status === 'cancelled' || unkept !== null
     stage.print(...transcript.cutOff(round))
-    for (const line of endLines({ ...end, turn }, colors)) stage.tell(line)
+    // The turn that the conversation knows is then the one before.
+    const said = unkept === null ? turn : { ...turn, status: 'cancelled' as const }
+    for (const line of endLines({ ...end, turn: said }, colors)) stage.tell(line)
     // What was queued was meant for after the work that is stopped now.
-    const queued = isCancelled ? talk.takeQueue() : []
-    if (queued.length > 0) editor.setText([...queued, editor.text()].filter((text) => text !== '').join('\n'))
+    const again = [...(unkept === null ? [] : [unkept]), ...(isStopped ? talk.takeQueue() : [])]
+    if (again.length > 0) editor.setText([...again, editor.text()].filter((text) => text !== '').join('\n'))
   }
 
   function submit(text: string): void {

@@ -13,6 +13,8 @@ const PLAN_ROWS = 8
 export interface Stepping {
   /** @returns whether it stops from now on */
   toggle(): boolean
+  /** An interrupt lets the rest of its turn pass; the next turn stops again. */
+  turnBegins(): void
 }
 
 export function createStepping({ stage, colors, talk }: { stage: Stage; colors: Colors; talk: Talk }): Stepping {
@@ -64,6 +66,9 @@ export function createStepping({ stage, colors, talk }: { stage: Stage; colors: 
       released = false
       talk.setStep(isOn ? port : null)
       return isOn
+    },
+    turnBegins() {
+      released = false
     },
   }
 }

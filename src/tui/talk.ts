@@ -41,7 +41,8 @@ export interface TalkOptions {
   running: () => { words: string; since: number } | null
   onOpened(session: OpenSession): void
   onSent(begin: Begin): void
-  onEnded(end: TurnEnd): void
+  /** @param unkept the words of a prompt that the turn was stopped before it could keep; else null */
+  onEnded(end: TurnEnd, unkept: string | null): void
   changed(): void
 }
 
@@ -85,12 +86,14 @@ export function createTalk(options: TalkOptions): Talk {
     wanted = null
     since = performance.now()
     options.onSent(begin)
+    const { prompts } = session.conversation()
     try {
       turn = await session.turn(begin)
       if (wanted !== null) turn.interrupt(wanted)
       const end = await turn.ended
       working = false
-      options.onEnded(end)
+      const isKept = begin.kind !== 'prompt' || end.conversation.prompts > prompts
+      options.onEnded(end, isKept ? null : begin.text)
     } catch (error) {
       const message = `internal error: ${messageOf(error)}. Please report it.`
       options.eyes.observe({ type: 'warning', message })

@@ -131,6 +131,24 @@ test('step mode shows each service before it starts, and goes on when told', asy
   await screen.until(/Stepped\.[\s\S]*ready/)
 })
 
+test('step mode holds after an interrupt: the next turn stops again', async () => {
+  const model = await startFakeModel({ replies: [reply('Stepped.')] })
+  const screen = await openScreen({ url: model.url, home: temporaryDirectory(), ...SIZE })
+  await screen.until('ready')
+  await command(screen, '/step')
+  await screen.type('Hello.')
+  await screen.press('Enter')
+  await screen.until('n next · c go on without stopping · q interrupt')
+  await screen.type('q')
+  // Nothing was kept of the prompt yet: it stands in the line again.
+  await screen.until(/Interrupted\.[\s\S]*> Hello\.[\s\S]*ready/)
+  expect(model.requests).toEqual([])
+  await screen.press('Enter')
+  await screen.until(/loadContext[\s\S]*n next · c go on without stopping · q interrupt/)
+  await screen.type('c')
+  await screen.until(/Stepped\.[\s\S]*ready/)
+})
+
 test('what is allowed for the session says what it covers, and is listed until the session is closed', async () => {
   const model = await startFakeModel({
     replies: [
