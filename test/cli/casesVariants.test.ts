@@ -327,3 +327,21 @@ test('outside the project --yes writes, through a link and by .., as a rule woul
   expect(resultOf(end).permission_denials).toEqual([])
   expect(['x.txt', 'old.txt'].map((name) => readFileSync(join(home, 'outside', name), 'utf8'))).toEqual(['x', 'new'])
 })
+
+test('a path that is longer than any is answered by each tool, with rules about files too', async () => {
+  const path = `${'a/'.repeat(10_000)}b`
+  const calls = [
+    call('read_file', { path }),
+    call('write_file', { path, content: 'x' }),
+    call('edit_file', { path, old_text: 'x', new_text: 'y' }),
+    call('glob', { pattern: '*', path }),
+    call('grep', { pattern: 'x', path }),
+    call('bash', { command: `cat ${path}` }),
+  ]
+  const { model, home, run } = await setUp([reply(calls), 'done'])
+  const settings = join(home, 'rules.json')
+  writeFileSync(settings, '{"permissions": {"allow": ["Read(a/**)"], "deny": ["Read(.env)", "Edit(.env)"]}}')
+  const end = await run(['--yes', '--settings', settings, '-p', `see @${path}`])
+  expect([end.code, resultOf(end).result, model.problems]).toEqual([0, 'done', []])
+  expect(shape(model.requests[1]).at(-1)).toBe(`user:${' error'.repeat(calls.length)}`)
+})
