@@ -21,28 +21,34 @@ const set = (names: string): ReadonlySet<string> => new Set(names.split(' '))
 const READERS = set(
   'cat tac head tail less more nl wc sort uniq cut paste od xxd hexdump strings base64 base32 diff cmp comm fold fmt pr rev column expand bat batcat view source .',
 )
+
+/** A program that looks for something in the files it is given, or runs a program of its own on them. */
 interface Searcher {
-  /** Options that give what is looked for; without one it is the first operand. */
+  /** Options that say what is looked for; without one the first operand does. */
   gives: RegExp
-  /** Options whose value is the next word. */
+  /** Options whose value is the next word, which is then neither what is looked for nor a file. */
   valued: RegExp
 }
+
+const NONE = /^(?!)/
 const EXPRESSION = /^-(?:[a-zA-Z]*[ef]$|[ef]|-(?:regexp|file|expression)\b)/
-const NO_OPTION = /^(?!)/
-const IN_LINES =
+const GREP_VALUED =
   /^-[^-efABCmdD]*[ABCmdD]$|^--(?:(?:after|before)-context|context|max-count|include|exclude|exclude-dir)$/
-const IN_TREES =
+const RG_VALUED =
   /^-[^-efABCdEgjmMrtT]*[ABCdEgjmMrtT]$|^--(?:(?:after|before)-context|context|max-count|i?glob|type|type-not|replace)$/
-const named = (names: string, gives: RegExp, valued: RegExp): Array<[string, Searcher]> =>
-  names.split(' ').map((name) => [name, { gives, valued }])
-/** They look for something in the files that they name, or run a program on them. */
-const SEARCHERS = new Map([
-  ...named('grep egrep fgrep zgrep ack ag', EXPRESSION, IN_LINES),
-  ...named('rg', EXPRESSION, IN_TREES),
-  ...named('sed', EXPRESSION, NO_OPTION),
-  ...named('awk gawk mawk', /^-f|^--file\b/, /^-[Fv]$/),
-  ...named('jq yq', /^-[a-zA-Z]*f$|^--from-file\b/, NO_OPTION),
+
+const SEARCHERS: ReadonlyMap<string, Searcher> = new Map([
+  ...alike('grep egrep fgrep zgrep ack ag', { gives: EXPRESSION, valued: GREP_VALUED }),
+  ...alike('rg', { gives: EXPRESSION, valued: RG_VALUED }),
+  ...alike('sed', { gives: EXPRESSION, valued: NONE }),
+  ...alike('awk gawk mawk', { gives: /^-f|^--file\b/, valued: /^-[Fv]$/ }),
+  ...alike('jq yq', { gives: /^-[a-zA-Z]*f$|^--from-file\b/, valued: NONE }),
 ])
+
+function alike(names: string, searcher: Searcher): Array<[string, Searcher]> {
+  return names.split(' ').map((name) => [name, searcher])
+}
+
 /** Their last operand is where to. */
 const MOVERS = set('cp mv install ln')
 const WRITERS = set('tee rm unlink truncate shred touch')
@@ -71,8 +77,8 @@ function usesOf(name: string, args: Word[]): FileUse[] {
   }
   const searcher = SEARCHERS.get(name)
   if (searcher === undefined) return []
-  const named = operands(args, searcher.valued)
-  const searched = has(args, searcher.gives) ? named : named.slice(1)
+  const given = operands(args, searcher.valued)
+  const searched = has(args, searcher.gives) ? given : given.slice(1)
   const isWrite = name === 'sed' && has(args, IN_PLACE)
   return [...each('read', [...searched, ...patternFiles(args)]), ...(isWrite ? each('write', searched) : [])]
 }
@@ -88,7 +94,7 @@ function has(args: Word[], option: RegExp): boolean {
 }
 
 /** What is neither an option nor the value of one of the `valued` options. A computed word counts as one operand. */
-function operands(args: Word[], valued = NO_OPTION): Word[] {
+function operands(args: Word[], valued = NONE): Word[] {
   const end = args.findIndex((word) => isLiteral(word) && word.value === '--')
   return args.filter((word, i) => {
     if (end >= 0 && i >= end) return i > end
