@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { wholeInput } from '../machines/messages.ts'
+import { count } from '../machines/words.ts'
 import { approvalLine } from '../services/approvalWords.ts'
 import { printable, printableLine, tokens } from '../services/text.ts'
 import { ageOf } from './age.ts'
@@ -208,7 +209,7 @@ function cost({ session, figures, show }: Hands): void {
   const { cost: spent } = figures()
   show([
     `  since it was opened  ${spent === null ? 'not known for this model' : `$${spent.toFixed(4)}`}`,
-    `  last turn            ${calls} model calls, ${tokens(wholeInput(usage))} tokens in (${tokens(usage.cache_read_input_tokens)} from the cache), ${tokens(usage.output_tokens)} out, ${(api_ms / 1000).toFixed(1)}s of waiting`,
+    `  last turn            ${count(calls, 'model call')}, ${tokens(wholeInput(usage))} tokens in (${tokens(usage.cache_read_input_tokens)} from the cache), ${tokens(usage.output_tokens)} out, ${(api_ms / 1000).toFixed(1)}s of waiting`,
   ])
 }
 

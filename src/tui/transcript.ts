@@ -65,7 +65,6 @@ export function createTranscript(options: TranscriptOptions): Transcript {
   const known = new Map<string, ToolUseBlock>()
   const shown = new Set<string>()
   const refused = new Set<string>()
-  const began = new Map<string, number>()
   let last: Array<{ call: ToolUseBlock; result: string }> = []
   let compacting = false
   let afterAnswer = false
@@ -85,24 +84,8 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     afterAnswer = false
   }
   const observe = (event: Progress): void => {
-    switch (event.type) {
-      case 'toolStarted': {
-        const { call } = event
-        began.set(call.id, now())
-        recordChange(call.id, changeOf(call, options.cwd()))
-        show(event)
-        return
-      }
-      case 'toolFinished': {
-        // The time that a question waited for its answer is not the call's.
-        const ms = now() - (began.get(event.call.id) ?? now() - event.ms)
-        began.delete(event.call.id)
-        show({ ...event, ms })
-        return
-      }
-      default:
-        show(event)
-    }
+    if (event.type === 'toolStarted') recordChange(event.call.id, changeOf(event.call, options.cwd()))
+    show(event)
   }
   const recordChange = (id: string, change: Change | null): void => {
     if (change !== null) changes.set(id, change)

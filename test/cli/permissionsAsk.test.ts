@@ -40,6 +40,24 @@ test('once: the command is shown, runs, and the next one is asked for again', as
   ])
 })
 
+test("how long a person thinks about the question is not the call's time", async () => {
+  const agent = await setUp([reply([call('bash', { command: 'touch made' })]), 'done'])
+  const terminal = open(agent)
+  await terminal.until('touch made')
+  await terminal.until('> ')
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  terminal.type('o\n')
+  expect(await terminal.end()).toBe(0)
+  const [{ session_id }] = JSON.parse((await agent.run(['sessions', '--all', '--json'])).stdout)
+  const entries = (await agent.run(['sessions', 'export', session_id])).stdout.trim().split('\n')
+  const [started, finished] = ['toolStarted', 'toolFinished'].map((type) => {
+    const { at, record } = entries.map((line) => JSON.parse(line)).find((entry) => entry.record.type === type)
+    return { at: Date.parse(at), ms: record.ms }
+  })
+  // Records say whole milliseconds; the first of these is written before the tool begins, the other when it has ended.
+  expect(finished?.ms).toBeLessThanOrEqual((finished?.at ?? 0) - (started?.at ?? 0) + 2)
+})
+
 test('a no with words tells the model what to do instead', async () => {
   const agent = await setUp([reply([call('write_file', { path: 'a.txt', content: 'x' })]), 'done'])
   const terminal = open(agent)

@@ -10,7 +10,7 @@ import type { CheckedCall, Delegated, ToolEnv, ToolResult } from '../ports.ts'
 import type { RunDeps } from './deps.ts'
 import { keepLarge } from './largeResult.ts'
 
-type Finished = Omit<ToolFinishedRecord, 'type' | 'id' | 'ms'>
+type Finished = Omit<ToolFinishedRecord, 'type' | 'id'>
 
 /** Runs the calls to their results. Where a bug of ours stops one of them, the others are ended before it is told. */
 export async function runTools(deps: RunDeps, input: ToolsInput, signal: AbortSignal): Promise<ToolsOutcome> {
@@ -55,15 +55,9 @@ async function runCall(
   checked: CheckedCall,
   signal: AbortSignal,
 ): Promise<ToolResultBlock> {
-  const began = deps.now()
   const finished = await attempt(deps, report, call, checked, signal)
   signal.throwIfAborted()
-  const record: ToolFinishedRecord = {
-    type: 'toolFinished',
-    id: call.id,
-    ...finished,
-    ms: Math.round(deps.now() - began),
-  }
+  const record: ToolFinishedRecord = { type: 'toolFinished', id: call.id, ...finished }
   await deps.recorder.note(deps.state(), record)
   report({ type: 'toolFinished', record })
   const { is_error, denied, ms } = record
@@ -84,22 +78,25 @@ async function attempt(
   checked: CheckedCall,
   signal: AbortSignal,
 ): Promise<Finished> {
-  if (checked.kind === 'invalid') return { content: checked.content, is_error: true }
+  if (checked.kind === 'invalid') return { content: checked.content, is_error: true, ms: 0 }
   const decision = await deps.permissions.settle(call, checked.effect, signal)
   if (decision.kind !== 'allow') {
     const content = `Permission refused: ${decision.reason} Nothing was run. ${decision.howToAllow}`
-    return { content, is_error: true, denied: true }
+    return { content, is_error: true, denied: true, ms: 0 }
   }
   signal.throwIfAborted()
   const record = { type: 'toolStarted', id: call.id } as const
   await deps.recorder.note(deps.state(), record)
+  // From here on: how long a person thought about the question is not the call's time.
+  const began = deps.now()
   report({ type: 'toolStarted', record })
   deps.observe({ type: 'toolStarted', call })
   const spool = deps.outputs.spool(call.id)
   const approved = new Map(decision.paths?.map(({ given, real }) => [given, real]))
   const result = await runSafely(checked, { ...deps.toolEnv, approved, signal, spool })
   const kept = await keepLarge(deps, call.id, result.content, spool.end())
-  return { ...kept, is_error: result.kind === 'error', ...costOf(result.delegated) }
+  const ms = Math.round(deps.now() - began)
+  return { ...kept, is_error: result.kind === 'error', ...costOf(result.delegated), ms }
 }
 
 function costOf(delegated: Delegated | undefined): Partial<Finished> {
