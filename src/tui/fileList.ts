@@ -13,7 +13,7 @@ export function createFileList(list: () => Promise<string[]>, cwd: () => string)
   }
 }
 
-/** A name with control characters cannot be typed, and must not be shown as it is. */
+/** A name with control characters, or with bytes that are no text, cannot be typed, and must not be shown as it is. */
 function harmless(paths: string[]): string[] {
-  return paths.filter((path) => printable(path) === path && !/[\n\t"]/.test(path))
+  return paths.filter((path) => printable(path) === path && !/[\n\t"\ufffd]/.test(path))
 }

@@ -4,6 +4,9 @@
  * changed. Every redraw is one write between the marks for a synchronised update, so nothing flickers.
  */
 
+import { printableLine } from '../services/text.ts'
+import { widthOf } from './wrap.ts'
+
 /** What the live region shows; each line fits the width. `cursor` counts from its first line. */
 export interface Frame {
   lines: string[]
@@ -45,6 +48,12 @@ const TO_LINE_END = '\x1b[K'
 const LINE = '\x1b[2K'
 const TO_SCREEN_END = '\x1b[J'
 
+/**
+ * What must not stand in a line, whoever made it: control characters and line ends, and every escape sequence that is
+ * no colour. Text from outside is made printable where it comes in; this is the last place before the terminal.
+ */
+const FOREIGN = /(\x1b\[[\d;]*m)|[\0-\x1f\x7f-\x9f]/g
+
 /** Rows of finished lines that are kept to be laid out anew. */
 const KEPT_BLOCKS = 400
 
@@ -63,7 +72,7 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
     let out = ''
     fitted.lines.forEach((line, i) => {
       if (i > 0) out += '\r\n'
-      if (before[i] !== line) out += line + TO_LINE_END
+      if (before[i] !== line) out += harmless(line) + TO_LINE_END
     })
     if (before.length === 0) out += TO_SCREEN_END
     else if (fitted.lines.length < before.length) {
@@ -101,7 +110,7 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
     const lines = blocks.flatMap((block) => block(usable(width)))
     const again = most === 0 ? [] : spaced(lines, null).slice(-most)
     // Each row is cleared first: one that the terminal had broken would stay joined to the next when it is copied.
-    show(`${top}${again.map((line) => `${LINE}${line}\r\n`).join('')}`, [])
+    show(`${top}${again.map((line) => `${LINE}${harmless(line)}\r\n`).join('')}`, [])
   }
   return {
     columns,
@@ -114,7 +123,7 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
       )
       lastLine = lines.at(-1) ?? lastLine
       if (lines.length === 0) return
-      const text = lines.map((line) => `${line}${TO_LINE_END}\r\n`).join('')
+      const text = lines.map((line) => `${harmless(line)}${TO_LINE_END}\r\n`).join('')
       show(`${toTop()}${text}`, [])
     },
     draw,
@@ -141,7 +150,7 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
       // screen may be lost, so rather some lines stand in the scrollback twice.
       const old = kept.map((block) => block(usable(before.width)))
       const ours = old.flat().concat(drawn.slice(0, at + 1))
-      const reflowed = ours.reduce((sum, line) => sum + Math.max(1, Math.ceil(plainLength(line) / width)), 0)
+      const reflowed = ours.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / width)), 0)
       const top = reflowed >= height ? '\x1b[H' : `\r${reflowed > 1 ? `\x1b[${reflowed - 1}A` : ''}`
       let from = kept.length
       while (from > 0 && spaced(old.slice(from).flat(), null).length <= Math.max(height, before.height)) from -= 1
@@ -172,6 +181,7 @@ function usable(columns: number): number {
   return Math.max(1, columns - 1)
 }
 
-function plainLength(line: string): number {
-  return line.replace(/\x1b\[[\d;]*m/g, '').length
+/** @returns the line with what is foreign to it made visible */
+function harmless(line: string): string {
+  return line.replace(FOREIGN, (found, colour) => (colour === undefined ? printableLine(found) || ' ' : found))
 }

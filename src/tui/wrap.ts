@@ -4,6 +4,9 @@ import { displayWidth } from '../services/text.ts'
 /** The only escape sequences that are ever in a line here: colours, which we put there. */
 const COLOUR = /\x1b\[[\d;]*m/
 
+/** What a tab is shown as, wherever it stands: its stops depend on what stands before it on the screen. */
+const TAB = '    '
+
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
 /** @returns the columns that one grapheme takes: joined emoji and flags take two, as terminals of today show them */
@@ -13,7 +16,8 @@ function graphemeWidth(grapheme: string): number {
 
 /** @returns the columns of a printable text in which there may be colours */
 export function widthOf(line: string): number {
-  const plain = line.includes('\x1b') ? line.replace(new RegExp(COLOUR, 'g'), '') : line
+  const uncoloured = line.includes('\x1b') ? line.replace(new RegExp(COLOUR, 'g'), '') : line
+  const plain = uncoloured.replaceAll('\t', TAB)
   if (/^[\x20-\x7e]*$/.test(plain)) return plain.length
   let width = 0
   for (const { segment } of segmenter.segment(plain)) width += graphemeWidth(segment)
@@ -30,9 +34,10 @@ function* pieces(line: string): Generator<Piece> {
   const pattern = /\x1b\[[\d;]*m|[ \t]+|[\x21-\x7e]+|[^\x1b \t\x21-\x7e]+/g
   for (const [part] of line.matchAll(pattern)) {
     if (part.startsWith('\x1b')) yield { text: part, width: 0 }
-    else if (/^[\x20-\x7e]/.test(part)) yield { text: part, width: part.length }
-    else if (part.startsWith('\t')) yield { text: ' '.repeat(4 * part.length), width: 4 * part.length }
-    else for (const { segment } of segmenter.segment(part)) yield { text: segment, width: graphemeWidth(segment) }
+    else if (/^[\t\x20-\x7e]/.test(part)) {
+      const text = part.replaceAll('\t', TAB)
+      yield { text, width: text.length }
+    } else for (const { segment } of segmenter.segment(part)) yield { text: segment, width: graphemeWidth(segment) }
   }
 }
 
@@ -144,13 +149,13 @@ export function layOut(text: string, cursor: number, columns: number): Laid {
     let width = 0
     if (cursor === offset) place = { row: rows.length, column: 0 }
     for (const { segment, index } of segmenter.segment(line)) {
-      const one = segment === '\t' ? 4 : graphemeWidth(segment)
+      const one = segment === '\t' ? TAB.length : graphemeWidth(segment)
       if (width + one > columns) {
         rows.push(row)
         row = ''
         width = 0
       }
-      row += segment === '\t' ? '    ' : segment
+      row += segment === '\t' ? TAB : segment
       width += one
       if (cursor === offset + index + segment.length) place = { row: rows.length, column: width }
     }
