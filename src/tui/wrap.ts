@@ -1,4 +1,5 @@
 /** Lines that fit a terminal: text with colours broken at spaces, and the editor's rows with its cursor. Pure. */
+import { firstUnits } from '../machines/cut.ts'
 import { displayWidth } from '../services/text.ts'
 
 /** The only escape sequences that are ever in a line here: colours, which we put there. */
@@ -8,6 +9,24 @@ const COLOUR = /\x1b\[[\d;]*m/
 const TAB = '    '
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+/** UTF-16 units that are segmented at once: what the segmenter takes grows with the square of the text. */
+const SEGMENTED = 1_000
+
+/** The graphemes of a text of any length; one that is longer than all that is segmented at once may come in parts. */
+function* graphemes(text: string): Generator<string> {
+  for (let at = 0; at < text.length; ) {
+    const part = firstUnits(text.slice(at, at + SEGMENTED + 1), SEGMENTED)
+    const isLast = at + part.length === text.length
+    const end = at + part.length
+    for (const { segment } of segmenter.segment(part)) {
+      // The last one may go on in the next part.
+      if (!isLast && segment.length < part.length && at + segment.length === end) break
+      yield segment
+      at += segment.length
+    }
+  }
+}
 
 /** @returns the columns that one grapheme takes: joined emoji and flags take two, as terminals of today show them */
 function graphemeWidth(grapheme: string): number {
@@ -20,7 +39,7 @@ export function widthOf(line: string): number {
   const plain = uncoloured.replaceAll('\t', TAB)
   if (/^[\x20-\x7e]*$/.test(plain)) return plain.length
   let width = 0
-  for (const { segment } of segmenter.segment(plain)) width += graphemeWidth(segment)
+  for (const grapheme of graphemes(plain)) width += graphemeWidth(grapheme)
   return width
 }
 
@@ -37,7 +56,7 @@ function* pieces(line: string): Generator<Piece> {
     else if (/^[\t\x20-\x7e]/.test(part)) {
       const text = part.replaceAll('\t', TAB)
       yield { text, width: text.length }
-    } else for (const { segment } of segmenter.segment(part)) yield { text: segment, width: graphemeWidth(segment) }
+    } else for (const text of graphemes(part)) yield { text, width: graphemeWidth(text) }
   }
 }
 
@@ -85,12 +104,14 @@ export function wrap(line: string, columns: number, indent = ''): string[] {
       continue
     }
     if (width + piece.width > room && width > inner) end()
-    if (width + piece.width > room && piece.text.length > 1) {
-      for (const { segment } of segmenter.segment(piece.text)) {
-        const one = graphemeWidth(segment)
-        if (width + one > room) end()
-        row += segment
-        width += one
+    if (width + piece.width > room && /^[!-~]{2}/.test(piece.text)) {
+      // A word of ASCII: a column a character.
+      for (let at = 0; at < piece.text.length; ) {
+        if (width + 1 > room) end()
+        const part = piece.text.slice(at, at + Math.max(1, room - width))
+        row += part
+        width += part.length
+        at += part.length
       }
       continue
     }
@@ -148,7 +169,8 @@ export function layOut(text: string, cursor: number, columns: number): Laid {
     let row = ''
     let width = 0
     if (cursor === offset) place = { row: rows.length, column: 0 }
-    for (const { segment, index } of segmenter.segment(line)) {
+    let index = 0
+    for (const segment of graphemes(line)) {
       const one = segment === '\t' ? TAB.length : graphemeWidth(segment)
       if (width + one > columns) {
         rows.push(row)
@@ -157,7 +179,8 @@ export function layOut(text: string, cursor: number, columns: number): Laid {
       }
       row += segment === '\t' ? TAB : segment
       width += one
-      if (cursor === offset + index + segment.length) place = { row: rows.length, column: width }
+      index += segment.length
+      if (cursor === offset + index) place = { row: rows.length, column: width }
     }
     if (place.row === rows.length && place.column >= columns && columns > 0) {
       // The cursor stands after a full row: at the beginning of the next.

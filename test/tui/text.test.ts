@@ -6,7 +6,7 @@ import { fuzzy, wantedAt } from '../../src/tui/completion.ts'
 import { renderDiff } from '../../src/tui/diff.ts'
 import * as markdown from '../../src/tui/markdown.ts'
 import { statusLine } from '../../src/tui/status.ts'
-import { widthOf, wrap } from '../../src/tui/wrap.ts'
+import { layOut, widthOf, wrap } from '../../src/tui/wrap.ts'
 
 const plain = picocolors.createColors(false)
 const colors = picocolors.createColors(true)
@@ -42,6 +42,36 @@ describe('wrapping', () => {
         expect(bare(rows.join('')).replace(/ /g, '')).toBe(bare(line).replace(/ /g, ''))
       }),
     )
+  })
+})
+
+describe('a line that is very long', () => {
+  const family = '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}'
+
+  test('of one word is broken at the columns, also below an indent', () => {
+    const word = 'x'.repeat(1_000_000)
+    const rows = wrap(`say ${word}`, 100, '  ')
+    expect(rows.slice(0, 3)).toEqual(['say', `  ${'x'.repeat(98)}`, `  ${'x'.repeat(98)}`])
+    expect(rows.map((row) => row.trim()).join('')).toBe(`say${word}`)
+    expect(wrap('one twothree', 5, '      ').map((row) => row.replaceAll(' ', ''))).toEqual(['onet', ...'wothree'])
+  })
+
+  test('keeps joined characters whole wherever it is looked at in parts, and its width', () => {
+    for (const before of ['', 'a', 'ab', 'abc', 'abcde']) {
+      const rows = wrap(before + family.repeat(50_000), 10)
+      expect(rows.slice(1).filter((row) => row !== family.repeat(5)).length).toBeLessThanOrEqual(1)
+      expect(widthOf(before + family.repeat(50_000))).toBe(before.length + 100_000)
+    }
+    expect(layOut(family.repeat(1_000), family.length * 502, 10).cursor).toEqual({ row: 100, column: 4 })
+  })
+
+  test('is shown whole as a change, and at once', () => {
+    const line = `{${'"key":"value",'.repeat(100_000)}`
+    const { lines, added } = renderDiff({ before: `${line}}`, after: `${line}]` }, 80, plain, Number.POSITIVE_INFINITY)
+    expect({ added, isWhole: lines.join('').replace(/[ \d]/g, '').includes(`${line}]`) }).toEqual({
+      added: 1,
+      isWhole: true,
+    })
   })
 })
 
