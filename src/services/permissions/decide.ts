@@ -136,8 +136,7 @@ function judgePaths(
       return ask(`${tool} would write to ${shown(path)}, and writes to ${guarded} are always asked for.`, [])
     // Both ends of a link must be covered.
     allowedBy = rules.allow.find((rule) => allows(rule, path.real, inside) && allows(rule, path.given, inside))
-    if (allowedBy === undefined)
-      return ask(whyAsked(tool, touch.kind, path, inside), [pathRule(tool, path.real, policy.cwd)])
+    if (allowedBy === undefined) return ask(whyAsked(tool, touch.kind, path, inside), [pathRule(tool, path.real)])
   }
   return allowedBy === undefined ? { kind: 'allow' } : { kind: 'allow', rule: allowedBy.text, source: allowedBy.source }
 

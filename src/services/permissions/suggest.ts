@@ -1,18 +1,18 @@
 /** The rules that would allow what was just asked for, as narrow as rules can be. */
-import { relative } from 'node:path'
-import { isInside } from '../paths.ts'
 import type { PlainCommand } from './shell/plain.ts'
 
 const EDITORS = ['write_file', 'edit_file']
 const READERS = ['read_file', 'glob', 'grep']
 
-/** @returns a rule for this path alone, a directory's contents with it; of tools without paths of their own, the tool */
-export function pathRule(tool: string, real: string, cwd: string): string {
+/**
+ * It begins at the root: a rule that is kept holds in every directory, and in another one the same path below it is
+ * another file.
+ * @returns a rule for this path alone, a directory's contents with it; of tools without paths of their own, the tool
+ */
+export function pathRule(tool: string, real: string): string {
   const name = EDITORS.includes(tool) ? 'Edit' : READERS.includes(tool) ? 'Read' : null
   if (name === null) return tool
-  const inside = isInside(cwd, real) && real !== cwd
-  const path = inside ? `/${relative(cwd, real)}` : `/${real}`
-  return `${name}(${path.replace(/[\\*?[\]!#]/g, '\\$&')})`
+  return `${name}(/${real.replace(/[\\*?[\]!#]/g, '\\$&')})`
 }
 
 /** @returns a rule for exactly this command, or null where none can be written */

@@ -139,6 +139,11 @@ test('what is suggested allows exactly what was asked for', async () => {
     const judge = await judgeWith({ allow })
     expect([path, (await judge.call('edit_file', write(path))).kind]).toEqual([path, 'allow'])
     expect((await judge.call('edit_file', write(`${path}2`))).kind).toBe('ask')
+    // It may be kept in the user's settings, which hold everywhere.
+    const elsewhere = await judgeWith({ allow }, { cwd: '/elsewhere' })
+    expect((await elsewhere.call('edit_file', write(path.replace('/project/', '/elsewhere/')))).kind).toBe(
+      path.startsWith('/project/') ? 'ask' : 'allow',
+    )
   }
 })
 
