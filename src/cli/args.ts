@@ -110,7 +110,7 @@ function assembleForkRun([id = '', extra]: string[], said: Said, print: Split['p
 function assembleResume([id = '', ...rest]: string[], said: Said, print: Split['print'], common: CommonOptions): Asked {
   const misplaced = misplacedFlag(said, 'resume')
   if (misplaced !== null) return usage(misplaced)
-  if (id === '') return usage('agent resume needs a session id; agent sessions lists them.')
+  if (id === '') return usage('resume needs a session id; agent sessions --all lists them.')
   const run = assembleRun(rest, said, print, common)
   if (run.kind !== 'run') return run
   if (rest.length > 0) return usage(`Unexpected argument ${quote(rest[0] ?? '')}. To say it: agent resume <id> -p "…".`)
@@ -162,7 +162,7 @@ function sessionOf(said: Said): SessionChoice | string {
   if (said.continue === true && id !== null) return '--continue and --resume exclude each other; give one of them.'
   if (said.continue === true) return { kind: 'continue', fork }
   if (id !== null)
-    return id === '' ? '--resume needs a session id; agent sessions lists them.' : { kind: 'resume', id, fork }
+    return id === '' ? '--resume needs a session id; agent sessions --all lists them.' : { kind: 'resume', id, fork }
   return fork ? '--fork-session goes with --continue or --resume.' : { kind: 'new' }
 }
 

@@ -9,6 +9,11 @@ export interface Split {
   rest: string[]
 }
 
+/** Where the value of a flag is to be had, for those who left it out. */
+const SEE: Partial<Record<FlagName, string>> = {
+  resume: ' agent sessions --all lists the ids; --continue goes on with the last one.',
+}
+
 /**
  * Takes `-p` and its prompt out before any parser sees them, since a prompt may look like anything (contract.md, 2),
  * and joins the other flags with their values, so that a value may begin with a dash.
@@ -41,7 +46,7 @@ export function splitPrompt(argv: string[]): Split | { kind: 'usage'; message: s
       rest.push(`--${camel(name)}`)
     } else if (inline !== null) rest.push(`--${name}=${inline}`)
     else if (next === undefined || flagOf(next) !== null)
-      return usage(`--${name} needs a value: --${name} ${placeholderOf(name)}.`)
+      return usage(`--${name} needs a value: --${name} ${placeholderOf(name)}.${SEE[name] ?? ''}`)
     else rest.push(`--${name}=${argv[++i] ?? ''}`)
   }
   return { kind: 'split', print, rest }

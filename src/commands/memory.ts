@@ -69,11 +69,11 @@ function actionOf(input: string[]): Result<Action> {
     case 'rm':
       if (extra !== undefined) return unexpected(extra)
       if (name !== undefined) return { ok: true, value: { kind, name } }
-      return { ok: false, message: `agent memory ${kind} needs the name of a memory; agent memory lists them.` }
+      return { ok: false, message: `memory ${kind} needs the name of a memory; agent memory lists them.` }
     default:
       return {
         ok: false,
-        message: `agent memory knows list, show, rm and consolidate, not ${JSON.stringify(kind)}.`,
+        message: `memory knows list, show, rm and consolidate, not ${JSON.stringify(kind)}.`,
       }
   }
 }

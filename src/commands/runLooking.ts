@@ -88,6 +88,6 @@ function idOf({ name, input: [id = '', extra] }: CommandRequest): Result<string>
   if (unexpected !== undefined)
     return { ok: false, message: `Unexpected argument ${JSON.stringify(unexpected)}: ${takenBy(name)}.` }
   if (id === '' && name !== 'graph' && name !== 'inspect')
-    return { ok: false, message: `agent ${name} needs a session id; agent sessions --all lists them.` }
+    return { ok: false, message: `${name} needs a session id; agent sessions --all lists them.` }
   return { ok: true, value: id }
 }

@@ -39,9 +39,9 @@ function sessionsArgs(input: string[], json: boolean, all: boolean): SessionsArg
       ? { action, all, json }
       : `Unexpected argument ${JSON.stringify(id)}. One session: agent sessions show <id>.`
   if (action !== 'show' && action !== 'export' && action !== 'rm') {
-    return `agent sessions knows list, show <id>, export <id> and rm <id>, not ${JSON.stringify(action)}.`
+    return `sessions knows list, show <id>, export <id> and rm <id>, not ${JSON.stringify(action)}.`
   }
-  if (id === undefined) return `agent sessions ${action} needs a session id; agent sessions --all lists them.`
+  if (id === undefined) return `sessions ${action} needs a session id; agent sessions --all lists them.`
   return extra === undefined
     ? { action, id, all, json }
     : `Unexpected argument ${JSON.stringify(extra)}: agent sessions ${action} takes one session.`

@@ -129,7 +129,7 @@ test('what is no transition, no session or no argument ends with 2 and one sente
   expect(await said(it.id, '--at', '-1')).toEqual({ code: 2, stdout: '', stderr: range('-1') })
   expect(await said(it.id, '--at', 'x')).toEqual({ code: 2, stdout: '', stderr: range('x') })
   expect((await said('ffffffff', '--at', '1')).stderr).toMatch(/^agent: Unknown session "ffffffff"/)
-  expect((await said()).stderr).toBe('agent: agent fork needs a session id; agent sessions --all lists them.')
+  expect((await said()).stderr).toBe('agent: fork needs a session id; agent sessions --all lists them.')
   expect((await said(it.id, '--at')).stderr).toBe('agent: --at needs a value: --at <k>.')
   expect((await said(it.id, '--continue', '-p', 'x')).stderr).toBe(
     'agent: --continue does not belong to agent fork, but to a run: agent -p "<prompt>".',

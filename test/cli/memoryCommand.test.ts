@@ -82,8 +82,8 @@ describe('agent memory', () => {
       'There is no memory "../../etc/passwd"; agent memory lists the ones there are.',
     ],
     [['memory', 'rm', 'd'], '2 memories have that name: name one of the files deploy-keys.md, deploy.md.'],
-    [['memory', 'show'], 'agent memory show needs the name of a memory; agent memory lists them.'],
-    [['memory', 'forget'], 'agent memory knows list, show, rm and consolidate, not "forget".'],
+    [['memory', 'show'], 'memory show needs the name of a memory; agent memory lists them.'],
+    [['memory', 'forget'], 'memory knows list, show, rm and consolidate, not "forget".'],
     [['memory', 'list', 'x'], 'Unexpected argument "x" after agent memory list.'],
   ])('%j is refused in one line', async (args, message) => {
     const agent = await filled()
