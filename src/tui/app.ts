@@ -5,7 +5,7 @@ import { wantsColor } from '../services/output/index.ts'
 import { clip, printable, printableLine } from '../services/text.ts'
 import { createAsking } from './asking.ts'
 import { promptBlock } from './blocks.ts'
-import { createCommands } from './commands.ts'
+import { createCommands, isCommand } from './commands.ts'
 import type { Desk, TurnEnd } from './desk.ts'
 import { createEditorPanel } from './editorPanel.ts'
 import { createFileList } from './fileList.ts'
@@ -142,7 +142,7 @@ export function runApp(desk: Desk): Promise<number> {
       return
     }
     history.add(text)
-    if (text.startsWith('/') && !/^\/\S*\//.test(text)) void run(text)
+    if (isCommand(text)) void run(text)
     else talk.send({ kind: 'prompt', text: text.startsWith(' /') ? text.slice(1) : text, extra: null })
   }
   async function run(text: string): Promise<void> {

@@ -6,8 +6,15 @@ import type { Hands } from './hands.ts'
 
 export interface Commands {
   candidates(): Candidate[]
-  /** Runs what begins with `/`. @returns false where the text is none of the commands: then it is a prompt */
-  run(text: string): Promise<boolean>
+  /** Runs what `isCommand` says is one. */
+  run(text: string): Promise<void>
+}
+
+const COMMAND = /^\/([\w:?-]+)(?:\s+([\s\S]*))?$/
+
+/** @returns whether it is a command, known or not; `/etc/hosts`, `/.env` and `/ so` are the beginnings of prompts */
+export function isCommand(text: string): boolean {
+  return text.startsWith('/') && COMMAND.test(text.trim())
 }
 
 /** @param cwd the project, whose `.agent/commands/` is looked at; `home` is the user's folder */
@@ -23,8 +30,7 @@ export function createCommands(hands: Hands, home: string, cwd: () => string): C
       ...custom(false).map(({ name, description }) => ({ text: `/${name}`, about: description })),
     ],
     async run(text) {
-      const [, name = '', args = ''] = /^\/([\w:-]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? []
-      if (name === '') return false
+      const [, name = '', args = ''] = COMMAND.exec(text.trim()) ?? []
       const own = custom(true).find((command) => command.name === name)
       const builtIn = COMMANDS.find((command) => command.name === name || command.also?.includes(name))
       if (builtIn !== undefined) await builtIn.run(hands, args.trim())
@@ -33,7 +39,6 @@ export function createCommands(hands: Hands, home: string, cwd: () => string): C
         hands.tell(
           `There is no command /${name}. /help lists those there are; a space before the slash sends it as text.`,
         )
-      return true
     },
   }
 }

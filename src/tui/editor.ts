@@ -1,5 +1,6 @@
 /** The line editor: text, cursor, and what keys do to them. Pure; drawing is elsewhere. */
 import type { Key } from './keys.ts'
+import { graphemes, widthOf } from './wrap.ts'
 
 export interface Editor {
   text: string
@@ -131,6 +132,22 @@ export function lineStart(text: string, cursor: number): number {
 export function lineEnd(text: string, cursor: number): number {
   const at = text.indexOf('\n', cursor)
   return at < 0 ? text.length : at
+}
+
+/** @returns the place in the line above (-1) or below (1) that stands nearest to the cursor; null where there is no line */
+export function vertical({ text, cursor }: Editor, step: -1 | 1): number | null {
+  const start = lineStart(text, cursor)
+  const end = lineEnd(text, cursor)
+  if (step < 0 ? start === 0 : end === text.length) return null
+  const from = step < 0 ? lineStart(text, start - 1) : end + 1
+  let room = widthOf(text.slice(start, cursor))
+  let at = from
+  for (const grapheme of graphemes(text.slice(from, lineEnd(text, from)))) {
+    room -= widthOf(grapheme)
+    if (room < 0) break
+    at += grapheme.length
+  }
+  return at
 }
 
 const WORD = /[\p{L}\p{N}\p{M}_]/u

@@ -2,7 +2,7 @@
 import type { Colors } from 'picocolors/types.js'
 import { printable } from '../services/text.ts'
 import { type Candidate, fuzzy, mention, type Wanted, wantedAt } from './completion.ts'
-import { type Editor, EMPTY_EDITOR, edit, insert, lineEnd, lineStart, withText } from './editor.ts'
+import { type Editor, EMPTY_EDITOR, edit, insert, vertical, withText } from './editor.ts'
 import { boxOf, type Menu, menuLines } from './editorView.ts'
 import type { History } from './history.ts'
 import type { Key } from './keys.ts'
@@ -31,6 +31,8 @@ export interface EditorPanelOptions {
 }
 
 const MENU_ROWS = 8
+/** A text that comes back is edited as it is up to this. */
+const LARGE = { characters: 20_000, lines: 200 }
 /** Rows that are neither the box nor the list: the status, a hint, and one that stays free. */
 const OTHER_ROWS = 3
 
@@ -107,31 +109,22 @@ export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
     menu = null
     return true
   }
-  const vertical = (step: -1 | 1): boolean => {
-    const { text, cursor } = editor
-    const start = lineStart(text, cursor)
-    if (step < 0 && start > 0) {
-      const above = lineStart(text, start - 1)
-      editor = { ...editor, cursor: Math.min(above + cursor - start, start - 1) }
+  const move = (step: -1 | 1): boolean => {
+    const to = vertical(editor, step)
+    if (to !== null) {
+      editor = pastes.keepWhole(editor, { ...editor, cursor: to })
       return true
     }
-    const end = lineEnd(text, cursor)
-    if (step > 0 && end < text.length) {
-      editor = { ...editor, cursor: Math.min(end + 1 + cursor - start, lineEnd(text, end + 1)) }
-      return true
-    }
-    const waiting = step < 0 && text === '' ? options.takeBack() : null
+    const waiting = step < 0 && editor.text === '' ? options.takeBack() : null
     if (waiting === null) return recall(-step)
-    set(withText(editor, clean(waiting)))
+    set(withText(editor, fitting(clean(waiting))))
     return true
   }
-  /** A long paste is taken out whole: half of the words that stand for it would be sent as they are. */
-  const removePaste = (): boolean => {
-    const from = pastes.beginning(editor.text, editor.cursor)
-    if (from === null) return false
-    const { text, cursor } = editor
-    set({ ...editor, text: text.slice(0, from) + text.slice(cursor), cursor: from })
-    return true
+  /** What comes back may be a long paste in full: each key would lay it out anew. */
+  const fitting = (text: string): string => {
+    const whole = pastes.expand(text)
+    const shown = pastes.take(whole, LARGE)
+    return shown === whole ? text : shown
   }
   const takeKey = (key: Key): boolean => {
     const { name, ctrl, alt, shift } = key
@@ -154,10 +147,9 @@ export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
       else submit()
       return true
     }
-    if (name === 'up' || (ctrl && name === 'p')) return vertical(-1)
-    if (name === 'down' || (ctrl && name === 'n')) return vertical(1)
+    if (name === 'up' || (ctrl && name === 'p')) return move(-1)
+    if (name === 'down' || (ctrl && name === 'n')) return move(1)
     if (name === 'tab') return true
-    if (name === 'backspace' && !ctrl && !alt && removePaste()) return true
     if (ctrl && (name === '_' || name === '/')) {
       editor = undo.back(editor) ?? editor
       complete()
@@ -165,13 +157,14 @@ export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
     }
     const next = edit(editor, key)
     if (next === null) return false
-    set(next)
+    // Half of the words that stand for a long paste would be sent as they are.
+    set(pastes.keepWhole(editor, next))
     return true
   }
   return {
     text: () => editor.text,
     setText: (text) => {
-      change(withText(editor, text))
+      change(withText(editor, fitting(text)))
       menu = null
     },
     closeMenu() {

@@ -1,6 +1,6 @@
 /** What the input box looks like: the text with its cursor, and the list of candidates. Pure. */
 import type { Colors } from 'picocolors/types.js'
-import { clip, padTo, printableLine } from '../services/text.ts'
+import { clip, displayWidth, padTo, printableLine } from '../services/text.ts'
 import type { Candidate, Wanted } from './completion.ts'
 import type { Editor } from './editor.ts'
 import type { View } from './panel.ts'
@@ -36,7 +36,7 @@ export function boxOf(editor: Editor, columns: number, screenRows: number, color
 export function menuLines({ candidates, selected }: Menu, columns: number, most: number, colors: Colors): string[] {
   const from = Math.max(0, Math.min(selected - most + 1, candidates.length - most))
   const shown = candidates.slice(from, from + most)
-  const width = Math.min(30, Math.max(...shown.map(({ text }) => text.length)))
+  const width = Math.min(30, Math.max(...shown.map(({ text }) => displayWidth(printableLine(text)))))
   const more = candidates.length - shown.length
   const rest = more > 0 && most > 1 ? [colors.dim(clip(`  … ${more} more (Up, Down)`, columns - 1))] : []
   const rows = shown.map(({ text, about }, i) => {

@@ -19,9 +19,9 @@ export type Input = Key | { kind: 'text'; text: string } | { kind: 'paste'; text
 export interface KeyReader {
   /** @returns what is complete by now */
   push(chunk: string): Input[]
-  /** Whether an ESC waits for what may follow it: after a short silence it was the key itself. */
-  waits(): boolean
-  /** @returns the waiting ESC as the key it was */
+  /** How long to wait, in milliseconds, for what may follow what is held; then `flush`. 0 where nothing is held. */
+  waits(): number
+  /** @returns what is held as what it was: the key Escape, Alt and a bracket; half a sequence was nothing */
   flush(): Input[]
 }
 
@@ -38,7 +38,18 @@ const NUMBERS: Record<string, string> = {
   7: 'home',
   8: 'end',
 }
-const CODES: Record<number, string> = { 9: 'tab', 13: 'enter', 27: 'escape', 127: 'backspace', 57414: 'enter' }
+const CODES: Record<number, string> = { 9: 'tab', 13: 'enter', 27: 'escape', 127: 'backspace' }
+/** kitty's numbers for keys of the keypad: from 57399 the characters, from 57414 the rest. */
+const KEYPAD_FROM = 57399
+const KEYPAD = [
+  ...'0123456789./*-+',
+  ...['enter', '=', ',', 'left', 'right', 'up', 'down', 'pageup', 'pagedown', 'home', 'end', 'insert', 'delete'],
+]
+
+/** After this long without more an ESC was the key, in milliseconds. */
+const ESCAPE_MS = 30
+/** A sequence that has begun comes whole: over a slow line its parts may be so far apart. */
+const SEQUENCE_MS = 500
 
 /** `CSI 27 ; mods ; code ~` is xterm's way of saying `CSI code ; mods u`. */
 const SEQUENCE = /^\x1b(?:\[([\d;:]*)([A-Za-z~])|O([A-Za-z])|\[\[[A-E])/
@@ -77,25 +88,53 @@ export function createKeyReader(): KeyReader {
       held = held.slice(held.length - keep)
       return false
     }
-    const text = [...(paste ?? []), held.slice(0, at)].join('')
-    out.push({ kind: 'paste', text: text.replace(/\r\n?/g, '\n') })
-    held = held.slice(at + PASTE_END.length)
-    paste = null
+    const end = lastEnd(held, at)
+    out.push(endPaste(held.slice(0, end)))
+    held = held.slice(end + PASTE_END.length)
     return true
+  }
+  const endPaste = (last: string): Input => {
+    const text = [...(paste ?? []), last].join('')
+    paste = null
+    return { kind: 'paste', text: text.replace(/\r\n?/g, '\n') }
   }
   return {
     push(chunk) {
+      if (paste !== null && isInterrupt(chunk)) {
+        // The end of a paste was lost on the way: without this no key would mean anything any more.
+        const last = held
+        held = ''
+        return [endPaste(last)]
+      }
       held += chunk
       return read()
     },
-    waits: () => paste === null && held !== '',
+    waits: () => (paste !== null || held === '' ? 0 : held.length > 2 ? SEQUENCE_MS : ESCAPE_MS),
     flush() {
       const text = held
       held = ''
       if (text === '') return []
-      return text.startsWith('\x1b') ? [key('escape')] : [{ kind: 'text', text }]
+      if (!text.startsWith('\x1b')) return [{ kind: 'text', text }]
+      if (text.length > 2) return []
+      return [text === '\x1b' ? key('escape') : key(text.slice(1).toLowerCase(), { alt: true })]
     },
   }
+}
+
+/**
+ * @param at the first mark of a paste's end in what is held
+ * @returns the mark that ends it: what was pasted may hold such marks itself, which not every terminal takes out
+ */
+function lastEnd(held: string, at: number): number {
+  const next = held.indexOf(PASTE_END, at + PASTE_END.length)
+  if (next < 0) return at
+  const begin = held.indexOf(PASTE_BEGIN, at)
+  return begin >= 0 && begin < next ? at : lastEnd(held, next)
+}
+
+/** Ctrl-C, alone. */
+function isInterrupt(chunk: string): boolean {
+  return chunk === '\x03' || chunk === '\x1b[99;5u'
 }
 
 function key(name: string, modifiers: Partial<Pick<Key, 'ctrl' | 'alt' | 'shift'>> = {}): Key {
@@ -132,7 +171,12 @@ function control(character: string): Key {
   return key(String.fromCharCode(code + 64), { ctrl: true })
 }
 
+/** A click where a program before us has left the mouse on: three characters follow, whatever they are. */
+const CLICK = /^\x1b\[M[\s\S]{0,3}/
+
 function readEscape(text: string): Taken | null {
+  const click = CLICK.exec(text)?.[0]
+  if (click !== undefined) return click.length < 6 ? null : { length: click.length, input: null }
   const match = SEQUENCE.exec(text)
   if (match !== null) {
     const [{ length }, parameters = '', final = '', single] = match
@@ -160,6 +204,7 @@ function letter(final: string, modifiers: Partial<Key>): Key | null {
 
 function sequence(parameters: string, final: string): Input | null {
   const [first = '', second = '', third = ''] = parameters.split(';')
+  if (meansNothing(second)) return null
   if (final === '~' && first === '27') return coded(Number(third), modifiersOf(second))
   if (final === 'u') return coded(Number(first.split(':')[0]), modifiersOf(second))
   if (final === '~') {
@@ -169,13 +214,21 @@ function sequence(parameters: string, final: string): Input | null {
   return letter(final, modifiersOf(second))
 }
 
+/** A key let go, or held with Super or Hyper: shortcuts of the desktop and no typing. */
+function meansNothing(modifiers: string): boolean {
+  const [bits = '', event] = modifiers.split(':')
+  return event === '3' || (Math.max(0, Number(bits || 1) - 1) & 24) !== 0
+}
+
 function modifiersOf(text: string): Pick<Key, 'ctrl' | 'alt' | 'shift'> {
   const bits = Math.max(0, Number(text.split(':')[0] || 1) - 1)
   return { shift: (bits & 1) !== 0, alt: (bits & 2) !== 0, ctrl: (bits & 4) !== 0 }
 }
 
 function coded(code: number, modifiers: Pick<Key, 'ctrl' | 'alt' | 'shift'>): Input | null {
-  const name = CODES[code]
+  const padded = KEYPAD[code - KEYPAD_FROM]
+  if (padded?.length === 1) return coded(padded.charCodeAt(0), modifiers)
+  const name = padded ?? CODES[code]
   if (name !== undefined) return key(name, modifiers)
   // Above are keys without a character: media keys, modifiers alone.
   if (!(code >= 32) || code > 0x10ffff || (code >= 57344 && code <= 63743)) return null

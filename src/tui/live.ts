@@ -50,7 +50,7 @@ export function createLive(options: LiveOptions): Live {
     const queued = options
       .queue()
       .slice(-QUEUED_ROWS)
-      .map((text) => colors.dim(clip(`queued: ${printableLine(text)}`, columns - 1)))
+      .map((text) => colors.dim(clip(`queued: ${printableLine(text.slice(0, 4 * columns))}`, columns - 1)))
     const { lines, cursor } = options.panel().view(columns, rows - queued.length)
     const hint = options.hint()
     const below = [options.status(columns - 1), ...(hint === '' ? [] : [colors.dim(clip(hint, columns - 1))])]

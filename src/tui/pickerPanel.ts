@@ -1,6 +1,6 @@
 /** A list to choose one from; typing narrows it. */
 import type { Colors } from 'picocolors/types.js'
-import { clip, printable } from '../services/text.ts'
+import { clip, displayWidth, printable } from '../services/text.ts'
 import type { Panel } from './panel.ts'
 import type { Stage } from './stage.ts'
 import type { Talk } from './talk.ts'
@@ -56,7 +56,7 @@ function createPickerPanel(
       }
       if (input.name === 'escape') done(null)
       else if (input.name === 'enter') done(there[selected] ?? null)
-      else if (input.name === 'backspace') query = query.slice(0, -1)
+      else if (input.name === 'backspace') query = [...query].slice(0, -1).join('')
       else if (ctrl && (input.name === 'u' || input.name === 'w')) query = ''
       else if (input.name === 'up' || (ctrl && input.name === 'p')) to(selected - 1)
       // As where it comes from: Ctrl-R again is the next older one.
@@ -88,7 +88,7 @@ function createPickerPanel(
             clip(`${there.length} of ${items.length} · type to narrow · Enter takes it · Esc goes back`, columns - 1),
           ),
         ],
-        cursor: { row: 1, column: Math.min(columns - 1, head.length) },
+        cursor: { row: 1, column: Math.min(columns - 1, displayWidth(head)) },
       }
     },
   }

@@ -6,7 +6,7 @@ import picocolors from 'picocolors'
 import { rulesInShort, sessionScope } from '../services/approvalWords.ts'
 import type { Answer, AskPerson } from '../services/ports.ts'
 import { printable, printableLine } from '../services/text.ts'
-import { createCommands } from './commands.ts'
+import { createCommands, isCommand } from './commands.ts'
 import type { Desk } from './desk.ts'
 import { changeOf } from './edits.ts'
 import type { Hands } from './hands.ts'
@@ -114,7 +114,7 @@ export async function runPlain(desk: Desk): Promise<number> {
       turnOver = resolve
     })
     if (line.trim() === '' && canGoOn(talk.session())) talk.send({ kind: 'resume' })
-    else if (line.startsWith('/') && !/^\/\S*\//.test(line)) await commands.run(line)
+    else if (isCommand(line)) await commands.run(line)
     else if (line.trim() !== '') talk.send({ kind: 'prompt', text: line, extra: null })
     if (talk.isBusy()) await over
   }

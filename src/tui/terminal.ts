@@ -10,8 +10,6 @@ import { createKeyReader, type Input } from './keys.ts'
 const ENTER = '\x1b[?2004h\x1b[>1u'
 const LEAVE = '\x1b[?2026l\x1b[?7h\x1b[<u\x1b[?2004l\x1b[?25h\x1b[0m'
 
-/** After this long without more an ESC was the key, in milliseconds. */
-const ESCAPE_MS = 30
 /** What comes so soon after the terminal was taken was typed before. */
 const EARLY_MS = 100
 
@@ -51,7 +49,8 @@ export function openTerminal({ stdin, stdout, onInput, onResize, onClosed }: Ter
     // What was typed before the terminal was ours has its Enter as a line end.
     const isEarly = performance.now() - begun < EARLY_MS
     take(reader.push(isEarly ? chunk.replaceAll('\n', '\r') : chunk))
-    if (reader.waits()) timer = setTimeout(() => take(reader.flush()), ESCAPE_MS)
+    const wait = reader.waits()
+    if (wait > 0) timer = setTimeout(() => take(reader.flush()), wait)
   }
   const write = (text: string): void => {
     if (stdout.writable) stdout.write(text)

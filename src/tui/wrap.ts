@@ -14,7 +14,7 @@ const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const SEGMENTED = 1_000
 
 /** The graphemes of a text of any length; one that is longer than all that is segmented at once may come in parts. */
-function* graphemes(text: string): Generator<string> {
+export function* graphemes(text: string): Generator<string> {
   for (let at = 0; at < text.length; ) {
     const part = firstUnits(text.slice(at, at + SEGMENTED + 1), SEGMENTED)
     const isLast = at + part.length === text.length
@@ -155,6 +155,8 @@ function close(row: string, colours: string[]): string {
   return colours.length === 0 ? row : `${row}\x1b[0m`
 }
 
+const ASCII = /^[\x20-\x7e]*$/
+
 export interface Laid {
   rows: string[]
   cursor: { row: number; column: number }
@@ -170,7 +172,15 @@ export function layOut(text: string, cursor: number, columns: number): Laid {
     let width = 0
     if (cursor === offset) place = { row: rows.length, column: 0 }
     let index = 0
-    for (const segment of graphemes(line)) {
+    if (ASCII.test(line) && columns > 0) {
+      // A megabyte that came without the marks of a paste is laid out at each key: rows are cut, not counted.
+      const at = cursor - offset
+      if (at > 0 && at <= line.length)
+        place = { row: rows.length + Math.ceil(at / columns) - 1, column: ((at - 1) % columns) + 1 }
+      for (; index + columns < line.length; index += columns) rows.push(line.slice(index, index + columns))
+      row = line.slice(index)
+    }
+    for (const segment of graphemes(row === '' ? line : '')) {
       const one = segment === '\t' ? TAB.length : graphemeWidth(segment)
       if (width + one > columns) {
         rows.push(row)

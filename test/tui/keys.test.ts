@@ -36,6 +36,10 @@ describe('keys', () => {
     ['Alt-Backspace', '\x1b\x7f', key('backspace', { alt: true })],
     ['End', '\x1b[F', key('end')],
     ['a letter, kitty', '\x1b[97;2u', { kind: 'text', text: 'A' }],
+    ['7 of the keypad, kitty', '\x1b[57406u', { kind: 'text', text: '7' }],
+    ['Enter of the keypad, kitty', '\x1b[57414u', key('enter')],
+    ['Up of the keypad, kitty', '\x1b[57419u', key('up')],
+    ['Enter of the keypad, application mode', '\x1bOM', key('enter')],
     ['an emoji', '👍🏽', { kind: 'text', text: '👍🏽' }],
   ])('%s', (_, sent, is) => {
     expect(read(sent)).toEqual([is])
@@ -50,11 +54,36 @@ describe('keys', () => {
 
   test('an ESC alone waits for what may follow, and is the key after a silence', () => {
     const reader = createKeyReader()
-    expect([reader.push('\x1b'), reader.waits(), reader.flush(), reader.waits()]).toEqual([
+    expect([reader.push('\x1b'), reader.waits(), reader.flush(), reader.waits()]).toEqual([[], 30, [key('escape')], 0])
+  })
+
+  test('half a sequence is waited for longer, and is nothing where no more comes: no Escape that would interrupt', () => {
+    const reader = createKeyReader()
+    expect([reader.push('\x1b[1;'), reader.waits(), reader.push('5D')]).toEqual([
       [],
-      true,
-      [key('escape')],
-      false,
+      500,
+      [key('left', { ctrl: true })],
+    ])
+    expect([reader.push('\x1b[1;'), reader.flush(), reader.push('a')]).toEqual([[], [], [{ kind: 'text', text: 'a' }]])
+    expect([reader.push('\x1b['), reader.waits(), reader.flush()]).toEqual([[], 30, [key('[', { alt: true })]])
+  })
+
+  test('a mouse that was left on, keys let go and shortcuts with Super are no typing', () => {
+    expect(read('\x1b[M !!', 'a\x1b[M', ' !', '!b\x1b[<0;3;4M\x1b[<0;3;4m\x1b[99;9u\x1b[97;1:3uc')).toEqual(
+      [...'abc'].map((text) => ({ kind: 'text', text })),
+    )
+  })
+
+  test('a paste that holds the mark of its own end is one paste; Ctrl-C gets one going whose end was lost', () => {
+    const evil = 'a\x1b[201~\rb\x1b[201~\rc'
+    expect(read(`\x1b[200~${evil}\x1b[201~`)).toEqual([{ kind: 'paste', text: evil.replaceAll('\r', '\n') }])
+    expect(read('\x1b[200~a\x1b[201~\x1b[200~b\x1b[201~')).toEqual([
+      { kind: 'paste', text: 'a' },
+      { kind: 'paste', text: 'b' },
+    ])
+    expect(read('\x1b[200~half of it', ' and more', '\x03', 'x')).toEqual([
+      { kind: 'paste', text: 'half of it and more' },
+      { kind: 'text', text: 'x' },
     ])
   })
 
