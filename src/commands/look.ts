@@ -17,15 +17,16 @@ export interface LookDeps {
   stderrIsTty?: boolean
   /** NO_COLOR, FORCE_COLOR and TERM are read. */
   env: NodeJS.ProcessEnv
-  /** The terminal's width, in columns; by default 80. */
+  /** The terminal's width, in columns, or what COLUMNS says where there is none; by default 80. */
   columns?: number
 }
 
 /** @returns where a command of this process writes */
 export function ownStreams(): Omit<LookDeps, 'store'> {
   const { stdout, stderr, env } = process
-  const columns = stdout.columns && { columns: stdout.columns }
-  return { stdout, stderr, env, stdoutIsTty: stdout.isTTY === true, stderrIsTty: stderr.isTTY === true, ...columns }
+  const columns = stdout.columns || Number.parseInt(env.COLUMNS ?? '', 10)
+  const width = columns >= 20 ? { columns } : {}
+  return { stdout, stderr, env, stdoutIsTty: stdout.isTTY === true, stderrIsTty: stderr.isTTY === true, ...width }
 }
 
 /** Where a command writes: results to stdout, sentences to stderr. */
@@ -58,7 +59,7 @@ export async function withOut(
     fail: (message) => tell(`agent: ${message}`),
     hint: (message) => deps.stderrIsTty === true && tell(message),
     colors: picocolors.createColors(wantsColor(deps.stdoutIsTty, deps.env)),
-    columns: (deps.stdoutIsTty && deps.columns) || 80,
+    columns: deps.columns ?? 80,
   })
   await stdout.flush()
   const gone = stdout.gone()

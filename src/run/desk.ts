@@ -28,7 +28,9 @@ function createDesk(common: CommonOptions, request: RunRequest, stopping: Stoppi
     version: __VERSION__,
     open: (choice, model, eyes) => openAt(common, { ...request, session: choice, model: model ?? request.model }, eyes),
     command: (words, cwd) => {
-      const options = { cwd, maxBuffer: MOST_PRINTED, env: process.env }
+      // Its last column stays free, as on the screen.
+      const columns = Math.max(20, (process.stdout.columns ?? 81) - 1)
+      const options = { cwd, maxBuffer: MOST_PRINTED, env: { ...process.env, COLUMNS: String(columns) } }
       return new Promise((resolve) =>
         execFile(process.execPath, [program(), ...words], options, (_, out, err) => resolve(`${out}${err}`)),
       )

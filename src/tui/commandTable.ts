@@ -63,7 +63,7 @@ function help({ show, colors }: Hands): void {
   show([
     colors.bold('Commands'),
     ...COMMANDS.map(({ name, about }) => row(`/${name}`, about)),
-    colors.dim('  Your own: Markdown files in .agent/commands/ and ~/.agent/commands/ ($ARGUMENTS).'),
+    colors.dim('  Your own: Markdown files in .agent/commands/ and ~/.agent/commands/'),
     '',
     colors.bold('Keys'),
     ...KEYS.map(([keys, about]) => `  ${colors.cyan(keys.padEnd(KEYS_WIDTH))} ${about}`),
@@ -80,8 +80,8 @@ function status({ show, session, figures, desk }: Hands): void {
     ['directory', open.cwd],
     ['branch', branch ?? 'none'],
     ['model', model],
-    ['context', `${tokens(used)} of ${tokens(budget)} tokens before a summary`],
-    ['turns', `${c.prompts}, ${c.compactions} summaries`],
+    ['context', `${tokens(used)} of ${tokens(budget)} tokens before a compaction`],
+    ['turns', `${c.prompts}, ${count(c.compactions, 'compaction')}`],
     ['cost', cost === null ? 'not known for this model' : `$${cost.toFixed(4)} since it was opened`],
     ['trusted', desk.trust(open.cwd).isTrusted ? 'yes' : 'no (/trust)'],
     ['version', desk.version],
@@ -128,7 +128,10 @@ async function resume(hands: Hands, id: string): Promise<unknown> {
 async function fork(hands: Hands, at: string): Promise<void> {
   const open = hands.session()
   if (open === null || open.conversation().session === null) return hands.tell('There is nothing to fork yet.')
-  await hands.open({ kind: 'fork', id: open.session_id, at: at === '' ? null : at })
+  const isOpen = await hands.open({ kind: 'fork', id: open.session_id, at: at === '' ? null : at })
+  if (!isOpen) return
+  const upTo = at === '' ? '' : ` up to transition ${at}`
+  hands.tell(`A copy of session ${open.session_id.slice(0, 8)}${upTo}; that one stays as it is.`)
 }
 
 async function list({ desk, session, show }: Hands, words: string[]): Promise<void> {
@@ -209,7 +212,8 @@ function cost({ session, figures, show }: Hands): void {
   const { cost: spent } = figures()
   show([
     `  since it was opened  ${spent === null ? 'not known for this model' : `$${spent.toFixed(4)}`}`,
-    `  last turn            ${count(calls, 'model call')}, ${tokens(wholeInput(usage))} tokens in (${tokens(usage.cache_read_input_tokens)} from the cache), ${tokens(usage.output_tokens)} out, ${(api_ms / 1000).toFixed(1)}s of waiting`,
+    `  last turn            ${count(calls, 'model call')}, ${(api_ms / 1000).toFixed(1)}s of waiting for them`,
+    `  its tokens           ${tokens(wholeInput(usage))} in (${tokens(usage.cache_read_input_tokens)} from the cache), ${tokens(usage.output_tokens)} out`,
   ])
 }
 

@@ -81,14 +81,14 @@ export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
   const openMenu = (wanted: Wanted, candidates: Candidate[]): void => {
     menu = candidates.length === 0 ? null : { wanted, candidates, selected: 0 }
   }
-  const accept = ({ wanted, candidates, selected }: Menu): void => {
+  const accept = ({ wanted, candidates, selected }: Menu, behind: '' | ' '): void => {
     const chosen = candidates[selected]
     menu = null
     if (chosen === undefined) return
     const before = editor.text.slice(0, wanted.from) + chosen.text
     const after = editor.text.slice(editor.cursor)
-    const space = /^\s/.test(after) ? '' : ' '
-    change({ ...editor, text: before + space + after, cursor: before.length + 1 })
+    const space = /^\s/.test(after) ? '' : behind
+    change({ ...editor, text: before + space + after, cursor: before.length + behind.length })
   }
   const submit = (): void => {
     const text = pastes.expand(editor.text)
@@ -130,8 +130,12 @@ export function createEditorPanel(options: EditorPanelOptions): EditorPanel {
     const { name, ctrl, alt, shift } = key
     if (menu !== null) {
       const { candidates, selected } = menu
-      if (name === 'tab' || (name === 'enter' && !isWhole(menu, editor) && !alt && !shift)) {
-        accept(menu)
+      const isEnter = name === 'enter' && !alt && !shift
+      if (name === 'tab' || isEnter) {
+        // A file is a part of what is being said; a command is all of it. Tab lets arguments follow.
+        const isAll = isEnter && menu.wanted.kind === 'command'
+        accept(menu, isAll ? '' : ' ')
+        if (isAll) submit()
         return true
       }
       const step = name === 'up' || (ctrl && name === 'p') ? -1 : name === 'down' || (ctrl && name === 'n') ? 1 : 0
@@ -194,9 +198,4 @@ function clean(text: string): string {
 
 function removeBefore({ text, cursor }: Editor): string {
   return text.slice(0, cursor - 1) + text.slice(cursor)
-}
-
-/** Enter sends a command that is typed in full. */
-function isWhole({ wanted, candidates, selected }: Menu, { text }: Editor): boolean {
-  return wanted.kind === 'command' && candidates[selected]?.text === text
 }

@@ -4,7 +4,7 @@ import { printable, printableLine } from '../services/text.ts'
 import type { EditorPanel } from './editorPanel.ts'
 import type { Hands } from './hands.ts'
 import type { History } from './history.ts'
-import { lastCallLines } from './sentences.ts'
+import { lastCallBlock } from './sentences.ts'
 import type { Stage } from './stage.ts'
 import type { Transcript } from './transcript.ts'
 
@@ -40,7 +40,7 @@ export function createLookBack({ stage, colors, editor, pick, history, calls }: 
       opened += 1
       if (call === undefined)
         stage.hint(opened === 1 ? 'No call has ended yet.' : 'There are no earlier calls to open.')
-      else for (const line of lastCallLines(call, colors)) stage.tell(line)
+      else stage.print(lastCallBlock(call, colors))
     },
     closeCalls() {
       opened = 0

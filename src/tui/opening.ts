@@ -55,7 +55,7 @@ export function createOpening({ desk, colors, talk, stage, transcript, renderers
       transcript.forget()
       showPast(session, { transcript, print: stage().print, tell, colors })
       if (canGoOn(session))
-        tell(colors.yellow('The last turn of this session was not finished: Enter on an empty line goes on with it.'))
+        tell(colors.yellow('The last turn was cut off before its answer: Enter on an empty line goes on with it.'))
     },
   }
 }

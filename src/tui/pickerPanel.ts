@@ -4,6 +4,7 @@ import { clip, displayWidth, printable } from '../services/text.ts'
 import type { Panel } from './panel.ts'
 import type { Stage } from './stage.ts'
 import type { Talk } from './talk.ts'
+import { wrap } from './wrap.ts'
 
 /** Lets the person choose. @returns the index, null for none */
 export function pick(
@@ -78,17 +79,17 @@ function createPickerPanel(
         return from + i === selected ? `${colors.cyan('›')} ${colors.bold(line)}` : `  ${line}`
       })
       const rule = colors.dim('─'.repeat(Math.max(1, columns - 1)))
-      const head = `${title} ${query}`
+      const head = wrap(`${title} ${query}`, columns - 1)
       return {
         lines: [
           rule,
-          clip(head, columns - 1),
+          ...head,
           ...(lines.length === 0 ? [colors.dim('  nothing matches')] : lines),
           colors.dim(
             clip(`${there.length} of ${items.length} · type to narrow · Enter takes it · Esc goes back`, columns - 1),
           ),
         ],
-        cursor: { row: 1, column: Math.min(columns - 1, displayWidth(head)) },
+        cursor: { row: head.length, column: Math.min(columns - 1, displayWidth(head.at(-1) ?? '')) },
       }
     },
   }

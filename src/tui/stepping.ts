@@ -93,7 +93,7 @@ function panelOf(
       const lines = [
         `${colors.yellow('■')} transition ${stop.taken}: ${colors.bold(stop.state)} is about to start ${colors.bold(stop.service)}`,
         ...plan().map((line) => `  ${line}`),
-        ...next.map((line) => colors.dim(`  ${printableLine(line)}`)),
+        ...next.map((line) => colors.dim(clip(`  ${printableLine(line)}`, columns - 1))),
         'n next · c go on without stopping · q interrupt',
       ]
       const rule = colors.yellow('─'.repeat(Math.max(1, columns - 1)))

@@ -137,7 +137,11 @@ export function createTranscript(options: TranscriptOptions): Transcript {
         return
       }
       case 'toolResults': {
-        for (const block of event.message.content) if (block.type === 'tool_result') takeResult(block)
+        const results = event.message.content.filter((block) => block.type === 'tool_result')
+        // Results come in call order; what ended last is what a person saw last.
+        const ended = [...known.keys()]
+        const place = ({ tool_use_id }: ToolResultBlock): number => ended.indexOf(tool_use_id)
+        for (const block of results.toSorted((a, b) => place(a) - place(b))) takeResult(block)
         return
       }
       case 'compacted':
@@ -161,9 +165,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     const result = textOfResult(block)
     last = [{ call, result }, ...last].slice(0, KEPT_CALLS)
     if (block.is_error !== true || refused.delete(call.id)) return
-    const said = printable(result.slice(0, LONGEST_ERROR)).replace(TO_THE_MODEL, '').trim().split('\n')
-    const more = said.length > ERROR_LINES ? ' … (Ctrl-O shows all)' : ''
-    line(colors.dim(`  ${said.slice(0, ERROR_LINES).join('\n  ')}${more}`), '  ')
+    line(colors.dim(`  ${errorLines(call.name, result).join('\n  ')}`), '  ')
   }
   const diffBlock = (change: Change): Block => {
     return (width) => {
@@ -198,4 +200,15 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     wasShown: (id) => shown.add(id),
     wasRefused: (id) => refused.add(id),
   }
+}
+
+/** @returns what of an error is shown at once: its beginning, of a command the end, where it says what went wrong */
+function errorLines(tool: string, result: string): string[] {
+  const isCommand = tool === 'bash'
+  const part = isCommand ? result.slice(-LONGEST_ERROR) : result.slice(0, LONGEST_ERROR)
+  const said = printable(part).replace(TO_THE_MODEL, '').trim().split('\n')
+  if (said.length <= ERROR_LINES) return said
+  if (isCommand) return ['… (Ctrl-O shows all)', ...said.slice(-ERROR_LINES)]
+  const shown = said.slice(0, ERROR_LINES)
+  return [...shown.slice(0, -1), `${shown.at(-1)} … (Ctrl-O shows all)`]
 }

@@ -278,7 +278,7 @@ describe('agent sessions', () => {
 
   it('is coloured and as wide as the terminal only on one', async () => {
     await makeSome()
-    const plain = (await sessions({ action: 'list' }, { env: { FORCE_COLOR: '1' }, columns: 200 })).stdout
+    const plain = (await sessions({ action: 'list' }, { env: { FORCE_COLOR: '1' } })).stdout
     const terminal = { stdoutIsTty: true, columns: 200 }
     const colored = (await sessions({ action: 'list' }, terminal)).stdout
     const uncolored = (await sessions({ action: 'list' }, { ...terminal, env: { NO_COLOR: '1' } })).stdout

@@ -75,7 +75,9 @@ test('a fork goes on by itself; the session it comes from stays as it is', async
   await screen.press('Enter')
   await screen.until(/First\.[\s\S]*ready/)
   // After its third transition the prompt waits for an answer.
-  expect(await command(screen, '/fork 3')).toMatch(/session [0-9a-f]{8}\n\n> Begin\.\n\nThe last turn of this session/)
+  expect(await command(screen, '/fork 3')).toMatch(
+    /session [0-9a-f]{8}\n\n> Begin\.\n\nThe last turn was cut off [^\n]*\nA copy of session [0-9a-f]{8} up to transition 3;/,
+  )
   await screen.press('Enter')
   await screen.until(/Another first\.[\s\S]*ready/)
   const { stdout } = await runAgent(['sessions', '--json'], { home })
@@ -111,6 +113,23 @@ test('trust is asked for, and the settings of the project count from then on', a
   await screen.type('Which npm?')
   await screen.press('Enter')
   await screen.until(/✓ bash npm --version[\s\S]*It ran\.[\s\S]*ready/)
+})
+
+test('a list of transitions fits the screen, and Enter runs the command that is marked in the list', async () => {
+  const model = await startFakeModel({ replies: [reply('A long answer that goes on. '.repeat(20))] })
+  const screen = await openScreen({ url: model.url, home: temporaryDirectory(), columns: 80, rows: 40 })
+  await screen.until('ready')
+  await screen.type('Begin.')
+  await screen.press('Enter')
+  await screen.until(/goes on\.[\s\S]*ready/)
+  await screen.type('/tra')
+  await screen.until('/trace')
+  await screen.press('Enter')
+  const shown = await screen.until(/> \/trace[\s\S]*persisting +.*[\s\S]*ready/)
+  const rows = shown.slice(shown.indexOf('> /trace')).split('\n')
+  const lines = rows.filter((row) => /^\s*\d/.test(row))
+  // No row goes on in the next.
+  expect(rows.slice(2, 2 + lines.length)).toEqual(lines)
 })
 
 test('step mode shows each service before it starts, and goes on when told', async () => {

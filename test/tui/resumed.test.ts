@@ -106,7 +106,7 @@ test('calls that the end of a process cut off, or that never began, say so', asy
   const again = await openScreen({ url: model.url, home, cwd, ...SIZE, args: ['-c'] })
   const shown = await again.until('ready')
   expect(shown).toMatch(
-    /> Start\.\n\n✗ bash sleep 60 interrupted\n✗ edit_file a\.txt never started\nThe last turn of this session was not finished/,
+    /> Start\.\n\n✗ bash sleep 60 interrupted\n✗ edit_file a\.txt never started\nThe last turn was cut off before its answer/,
   )
 })
 
