@@ -16,7 +16,7 @@ import { createLookBack } from './lookBack.ts'
 import { createOpening } from './opening.ts'
 import { pick } from './pickerPanel.ts'
 import { createRenderers } from './renderers.ts'
-import { endLines } from './sentences.ts'
+import { againLines, endLines } from './sentences.ts'
 import { createStage } from './stage.ts'
 import { statusLine } from './status.ts'
 import { createStepping } from './stepping.ts'
@@ -63,6 +63,7 @@ export function runApp(desk: Desk): Promise<number> {
   })
   const ask = createAsking({
     stage: () => stage,
+    draft: editor,
     colors,
     cwd,
     renderers: renderers.load,
@@ -131,6 +132,7 @@ export function runApp(desk: Desk): Promise<number> {
     // The turn that the conversation knows is then the one before.
     const said = unkept === null ? turn : { ...turn, status: 'cancelled' as const }
     for (const line of endLines({ ...end, turn: said }, colors)) stage.tell(line)
+    if (end.unloadable === null) for (const line of againLines(end.conversation)) stage.tell(colors.dim(line))
     // What was queued was meant for after the work that is stopped now.
     const again = [...(unkept === null ? [] : [unkept]), ...(isStopped ? talk.takeQueue() : [])]
     if (again.length > 0) editor.setText([...again, editor.text()].filter((text) => text !== '').join('\n'))

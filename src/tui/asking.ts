@@ -3,6 +3,7 @@ import type { Colors } from 'picocolors/types.js'
 import { rulesInShort, sessionScope } from '../services/approvalWords.ts'
 import type { Answer, AskPerson, Question } from '../services/ports.ts'
 import { printable, printableLine } from '../services/text.ts'
+import type { EditorPanel } from './editorPanel.ts'
 import { changeOf } from './edits.ts'
 import type { Panel } from './panel.ts'
 import { createQuestionPanel } from './questionPanel.ts'
@@ -13,6 +14,8 @@ import { wrap } from './wrap.ts'
 
 export interface AskingOptions {
   stage: () => Stage
+  /** What is being typed when the question comes. */
+  draft: Pick<EditorPanel, 'text' | 'take'>
   colors: Colors
   cwd: () => string
   /** Loads what shows changes: a question without it could not be judged. */
@@ -55,13 +58,13 @@ export function createAsking(options: AskingOptions): AskPerson {
         })
       const panel = createQuestionPanel({ question, content, colors, done })
       options.onAsking(true)
-      const close = stage.open(armed(panel, stage))
+      const close = stage.open(armed(panel, stage, options.draft))
       signal.addEventListener('abort', onAbort, { once: true })
     })
   }
 }
 
-function armed(panel: Panel, stage: Stage): Panel {
+function armed(panel: Panel, stage: Stage, draft: AskingOptions['draft']): Panel {
   let isArmed = stage.quiet() > ARMED_AFTER_MS
   let last = performance.now()
   return {
@@ -71,6 +74,8 @@ function armed(panel: Panel, stage: Stage): Panel {
       last = performance.now()
       isArmed ||= pause > ARMED_AFTER_MS
       if (isArmed) return panel.take(input)
+      // The rest of a sentence is not lost; where none was begun a hasty answer is no beginning of one.
+      if (draft.text() !== '' && (input.kind !== 'key' || input.name === 'backspace')) draft.take(input)
       stage.hint('You were typing when the question came: pause a moment, then choose.')
       return true
     },

@@ -13,7 +13,7 @@ import type { Hands } from './hands.ts'
 import { createLines, type Lines } from './lines.ts'
 import { showPast } from './past.ts'
 import { type Block, spaced } from './screen.ts'
-import { endLines } from './sentences.ts'
+import { againLines, endLines } from './sentences.ts'
 import { canGoOn, createTalk } from './talk.ts'
 import { createTranscript } from './transcript.ts'
 
@@ -63,7 +63,8 @@ export async function runPlain(desk: Desk): Promise<number> {
     onEnded(end) {
       const { turn, round } = end.conversation
       print(...transcript.cutOff(round))
-      for (const line of endLines({ ...end, turn }, colors)) write(`${line}\n`)
+      const again = end.unloadable === null ? againLines(end.conversation) : []
+      for (const line of [...endLines({ ...end, turn }, colors), ...again]) write(`${line}\n`)
       turnOver()
     },
     changed: () => {},

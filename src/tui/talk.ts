@@ -54,6 +54,8 @@ export function createTalk(options: TalkOptions): Talk {
   let queue: Begin[] = []
   let state = 'calling'
   let since = performance.now()
+  /** The model is not asked again before this. */
+  let waitsUntil = 0
   let asking = false
   let stopped: string | null = null
   let doing: { words: string; since: number } | null = null
@@ -64,6 +66,8 @@ export function createTalk(options: TalkOptions): Talk {
   let wanted: string | null = null
 
   const observe = (event: Progress): void => {
+    if (event.type === 'retry') waitsUntil = performance.now() + event.delay_ms
+    if (event.type === 'state' || event.type === 'text') waitsUntil = 0
     if (event.type === 'state') {
       state = event.state
       since = performance.now()
@@ -84,6 +88,7 @@ export function createTalk(options: TalkOptions): Talk {
     if (session === null) return
     working = true
     wanted = null
+    waitsUntil = 0
     since = performance.now()
     options.onSent(begin)
     const { prompts } = session.conversation()
@@ -113,6 +118,9 @@ export function createTalk(options: TalkOptions): Talk {
     if (!working && doing !== null) return { kind: 'works', state: '', ...doing }
     if (!working) return { kind: 'waits' }
     const running = options.running()
+    const waiting = Math.ceil((waitsUntil - performance.now()) / 1000)
+    if (running === null && waiting > 0)
+      return { kind: 'works', state, words: `asks again in ${waiting}s, waiting`, since }
     return { kind: 'works', state, words: running?.words ?? null, since: running?.since ?? since }
   }
   return {

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { runAgent, temporaryDirectory } from '../support/agent.ts'
-import { call, held, reply, startFakeModel } from '../support/fakeModel.ts'
+import { apiError, call, held, reply, startFakeModel } from '../support/fakeModel.ts'
 import { childrenOf, gone, openScreen, type Screen } from './tmux.ts'
 
 const SIZE = { columns: 80, rows: 24 }
@@ -232,6 +232,73 @@ test('a model that does not answer: the message is there, and the next prompt go
   await screen.press('Enter')
   await screen.until(/Back again\.[\s\S]*ready/)
   expect(model.problems).toEqual([])
+})
+
+test('a model that is to be asked later: the wait is shown and can be ended at once; what failed is tried again by Enter', async () => {
+  const model = await startFakeModel({
+    replies: [
+      apiError(429, 'rate_limit_error', 'Slow down.', { 'retry-after': '50' }),
+      apiError(401, 'authentication_error', 'invalid x-api-key'),
+      reply('Here again.'),
+    ],
+  })
+  const env = { AGENT_RETRY_MS: '120000' }
+  const screen = await openScreen({ url: model.url, home: temporaryDirectory(), ...SIZE, env })
+  await screen.until('ready')
+  await screen.type('Hello?')
+  await screen.press('Enter')
+  await screen.sees(/retry 1 in 50s: .*Slow down[\s\S]*asks again in \d+s, waiting/)
+  await screen.press('Escape')
+  await screen.until(/Interrupted\.[\s\S]*ready/)
+  await screen.type('And now?')
+  await screen.press('Enter')
+  await screen.until(/401[\s\S]*Enter on an empty line tries again\.[\s\S]*ready/)
+  await screen.press('Enter')
+  await screen.until(/Here again\.[\s\S]*ready/)
+  expect(model.problems).toEqual([])
+})
+
+test('a command that can begin nothing does not tell again how the turn before it failed', async () => {
+  const model = await startFakeModel({ replies: [apiError(401, 'authentication_error', 'invalid x-api-key')] })
+  const screen = await openScreen({ url: model.url, home: temporaryDirectory(), ...SIZE })
+  await screen.until('ready')
+  await screen.type('Hello?')
+  await screen.press('Enter')
+  await screen.until(/401[\s\S]*ready/)
+  await screen.type('/compact')
+  await screen.press('Enter')
+  const shown = await screen.until(/There is nothing to summarise[\s\S]*ready/)
+  expect([shown.match(/^error:/gm)?.length, shown.split('401').length - 1]).toEqual([2, 1])
+})
+
+test('a command of the own without a text sends nothing and says so', async () => {
+  const model = await startFakeModel({ replies: [] })
+  const cwd = temporaryDirectory()
+  mkdirSync(join(cwd, '.agent/commands'), { recursive: true })
+  writeFileSync(join(cwd, '.agent/commands/empty.md'), '---\r\ndescription: nothing\r\n---\r\n')
+  const screen = await openScreen({ url: model.url, home: temporaryDirectory(), cwd, ...SIZE })
+  await screen.until('ready')
+  await screen.type('/empty')
+  await screen.press('Enter')
+  await screen.until(/The file of \/empty has no text that could be sent\.[\s\S]*ready/)
+  expect(model.requests).toEqual([])
+})
+
+test('what begins like a path or with a sign is a prompt; /? is /help', async () => {
+  const model = await startFakeModel({ replies: [reply('Hidden.'), reply('Told.')] })
+  const screen = await openScreen({ url: model.url, home: temporaryDirectory(), ...SIZE })
+  await screen.until('ready')
+  for (const [text, answer] of [
+    ['/.env is what?', 'Hidden.'],
+    ['/ and so on', 'Told.'],
+    ['/?', 'Ctrl-D'],
+  ]) {
+    await screen.type(text ?? '')
+    await screen.press('Enter')
+    await screen.until(new RegExp(`${answer}[\\s\\S]*ready`))
+  }
+  const prompts = model.requests.map(({ body }) => (body.messages.at(-1)?.content[0] as { text?: string })?.text)
+  expect(prompts).toEqual(['/.env is what?', '/ and so on'])
 })
 
 test('without a key nothing is opened: one sentence, exit 2', async () => {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { renderDiff } from '../../src/tui/diff.ts'
 import { changeOf } from '../../src/tui/edits.ts'
 import { temporaryDirectory } from '../support/agent.ts'
-import { call, reply, startFakeModel } from '../support/fakeModel.ts'
+import { call, held, reply, startFakeModel } from '../support/fakeModel.ts'
 import { openScreen, type Screen } from './tmux.ts'
 
 const SIZE = { columns: 80, rows: 24 }
@@ -140,4 +140,21 @@ test('one line of a large file is shown in its place; what takes too long to com
     '(too long to be compared; what the file would hold:)',
     '1 + short',
   ])
+})
+
+test('a question that comes while a sentence is typed takes none of its words', async () => {
+  const asking = held(reply([call('bash', { command: 'echo one' })]))
+  const model = await startFakeModel({ replies: [asking, reply('Done.')] })
+  const screen = await openScreen({ url: model.url, home: temporaryDirectory(), ...SIZE })
+  await screen.until('ready')
+  await screen.type('Run it.')
+  await screen.press('Enter')
+  await screen.sees('thinking')
+  await screen.type('Then ')
+  asking.release()
+  for (const letter of 'yes, tell me.') await screen.type(letter)
+  await screen.until('May bash do this?')
+  await new Promise((resolve) => setTimeout(resolve, 900))
+  await screen.type('1')
+  expect(await screen.until(/Done\.[\s\S]*ready/)).toContain('> Then yes, tell me.')
 })
