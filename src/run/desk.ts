@@ -24,6 +24,7 @@ function createDesk(common: CommonOptions, request: RunRequest, stopping: Stoppi
   return {
     first: request.session,
     isStepping: request.step,
+    approvesAll: request.yes,
     home,
     version: __VERSION__,
     open: (choice, model, eyes) => openAt(common, { ...request, session: choice, model: model ?? request.model }, eyes),

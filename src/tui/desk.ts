@@ -59,6 +59,8 @@ export interface Desk {
   first: SessionChoice
   /** The command line asks to stop before each service. */
   isStepping: boolean
+  /** Every call that would ask is approved (--yes). */
+  approvesAll: boolean
   /** The user's folder of the agent. */
   home: string
   version: string

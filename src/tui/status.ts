@@ -21,17 +21,20 @@ export interface Figures {
   cost: number | null
   branch: string | null
   session_id: string
+  approvesAll: boolean
 }
 
 const SPINNER = ['-', '\\', '|', '/']
 
 /** @param now milliseconds on the clock that `since` is from */
 export function statusLine(figures: Figures, columns: number, now: number, colors: Colors): string {
-  const { activity, model, used, budget, cost, branch, session_id } = figures
+  const { activity, model, used, budget, cost, branch, session_id, approvesAll } = figures
   const [doing, paint] = wordsOf(activity, now, colors)
   const share = budget > 0 ? ` (${Math.min(999, Math.round((100 * used) / budget))}%)` : ''
   /** With how much each matters: what matters least goes first where there is no room. */
   const parts: Array<[text: string, weight: number]> = [
+    // Who forgot that nothing asks is to see it wherever there is room for one word.
+    [approvesAll ? '--yes' : '', 6],
     [printableLine(model), 1],
     [`${tokens(used)}/${tokens(budget)}${share}`, 5],
     [cost === null ? '' : `$${cost.toFixed(cost < 1 ? 4 : 2)}`, 4],
@@ -40,8 +43,8 @@ export function statusLine(figures: Figures, columns: number, now: number, color
   ]
   const shownFrom = (weight: number): string =>
     parts.flatMap(([text, own]) => (text !== '' && own >= weight ? [text] : [])).join(' · ')
-  const fitting = [1, 2, 3, 4].find((weight) => displayWidth(doing) + displayWidth(shownFrom(weight)) + 3 <= columns)
-  const shown = shownFrom(fitting ?? 5)
+  const fitting = [1, 2, 3, 4, 5].find((weight) => displayWidth(doing) + displayWidth(shownFrom(weight)) + 3 <= columns)
+  const shown = shownFrom(fitting ?? (approvesAll ? 6 : 5))
   const left = clip(doing, columns)
   const room = columns - displayWidth(left) - 3
   return room < 8 ? paint(left) : `${paint(left)}${colors.dim(` · ${clip(shown, room)}`)}`

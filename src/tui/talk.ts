@@ -161,7 +161,7 @@ export function createTalk(options: TalkOptions): Talk {
       return begin?.kind === 'prompt' ? begin.text : null
     },
     takeQueue() {
-      const texts = queue.flatMap((begin) => (begin.kind === 'prompt' ? [begin.text] : []))
+      const texts = queue.flatMap((begin) => typedFor(begin) ?? [])
       queue = []
       return texts
     },
@@ -186,6 +186,7 @@ export function createTalk(options: TalkOptions): Talk {
         cost: session?.spent() ?? null,
         branch,
         session_id: session?.session_id ?? '',
+        approvesAll: desk.approvesAll,
       }
     },
     setAsking(isAsking) {
@@ -212,4 +213,16 @@ export function createTalk(options: TalkOptions): Talk {
 /** @returns whether the last turn of what was opened can be carried on without new words */
 export function canGoOn(session: OpenSession | null): boolean {
   return session !== null && isUnfinished(session.conversation())
+}
+
+/** @returns what a person typed for it; null where it was no text */
+function typedFor(begin: Begin): string | null {
+  switch (begin.kind) {
+    case 'prompt':
+      return begin.text
+    case 'compact':
+      return `/compact ${begin.focus ?? ''}`.trim()
+    case 'resume':
+      return null
+  }
 }

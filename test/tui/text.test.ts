@@ -214,11 +214,19 @@ describe('the status line', () => {
     cost: 0.0123,
     branch: 'main',
     session_id: 'ab12cd34-0000',
+    approvesAll: false,
   }
   test('says what the machine does, with what, and what it has cost', () => {
     expect(statusLine(figures, 200, 2_400, plain)).toBe(
       '- thinking 2.4s · claude-sonnet-5-5 · 12.3k/160.0k (8%) · $0.0123 · main · ab12cd34',
     )
+  })
+  test('says that nothing asks, down to the last column', () => {
+    const all = { ...figures, approvesAll: true }
+    expect(statusLine(all, 200, 2_400, plain)).toBe(
+      '- thinking 2.4s · --yes · claude-sonnet-5-5 · 12.3k/160.0k (8%) · $0.0123 · main · ab12cd34',
+    )
+    expect(statusLine(all, 30, 2_400, plain)).toBe('- thinking 2.4s · --yes')
   })
   test('what matters least goes first where there is no room, and it always fits', () => {
     const narrow = statusLine(figures, 50, 2_400, plain)
