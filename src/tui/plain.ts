@@ -57,7 +57,7 @@ export async function runPlain(desk: Desk): Promise<number> {
       write(`agent ${desk.version}, ${printableLine(session.cwd)}. /help shows what can be typed.\n`)
       const tell = (text: string): void => write(`${text}\n`)
       if (session.past.length > 0) showPast(session, { transcript, print, tell, colors })
-      if (canGoOn(session)) write('The last turn was not finished: an empty line goes on with it.\n')
+      if (canGoOn(session)) write('The last turn was cut off before its answer: an empty line goes on with it.\n')
     },
     onSent: () => {},
     onEnded(end) {
