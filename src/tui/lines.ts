@@ -3,6 +3,8 @@
 export interface Lines {
   /** @returns the next line, null at the end of the input or when `signal` aborts */
   next(signal?: AbortSignal): Promise<string | null>
+  /** The next line that is typed from now on; what came before stays for `next`. @returns as `next` */
+  fresh(signal?: AbortSignal): Promise<string | null>
   /** Ends it for whoever waits. */
   end(): void
 }
@@ -26,21 +28,27 @@ export function createLines(input: NodeJS.ReadableStream): Lines {
   input.on('data', (chunk: string) => {
     const parts = (rest + chunk).split('\n')
     rest = parts.pop() ?? ''
-    ready.push(...parts.map((line) => line.replace(/\r$/, '')))
-    if (wanted !== null && ready.length > 0) give(ready.shift() ?? null)
+    for (const part of parts) {
+      const line = part.replace(/\r$/, '')
+      if (wanted === null) ready.push(line)
+      else give(line)
+    }
   })
   input.on('end', end)
   input.on('error', end)
+  const fresh: Lines['fresh'] = (signal) => {
+    if (ended) return Promise.resolve(null)
+    return new Promise((resolve) => {
+      wanted = resolve
+      signal?.addEventListener('abort', () => give(null), { once: true })
+    })
+  }
   return {
     end,
+    fresh,
     next(signal) {
       const line = ready.shift()
-      if (line !== undefined) return Promise.resolve(line)
-      if (ended) return Promise.resolve(null)
-      return new Promise((resolve) => {
-        wanted = resolve
-        signal?.addEventListener('abort', () => give(null), { once: true })
-      })
+      return line === undefined ? fresh(signal) : Promise.resolve(line)
     },
   }
 }

@@ -158,7 +158,8 @@ function askIn(lines: Lines, write: (text: string) => void, columns: () => numbe
     write(`${[...question, `  ${printableLine(reason)}`, ...choices].join('\n')}\n`)
     for (;;) {
       write('Number: ')
-      const line = await lines.next(signal)
+      // A prompt that was typed ahead is no answer.
+      const line = await lines.fresh(signal)
       signal.throwIfAborted()
       const answer = answerOf(line, always !== '')
       if (answer !== null) return answer

@@ -39,7 +39,7 @@ test('killed with -9 in a tool: the terminal is given back, and the session goes
   const shown = await again.until('ready')
   expect(shown).toContain('Start.')
   expect(shown).toContain('bash sleep 60')
-  expect(shown).toContain('The last turn of this session was not finished')
+  expect(shown).toContain('The last turn was cut off before its answer')
   await again.press('Enter')
   await again.until(/Gone on\.[\s\S]*ready/)
   expect(JSON.stringify(model.requests[1]?.body.messages.at(-1))).toContain(
@@ -191,6 +191,26 @@ test('a terminal that can do little gets lines and numbers', async () => {
   expect(shown).toContain('bash asks:\n    echo hello\n')
   expect(shown).toContain('3  always: adds Bash(echo hello) to your settings')
   expect(shown).toContain('✓ bash echo hello')
+})
+
+test('in lines: a prompt that was typed ahead is no answer to a question that comes meanwhile', async () => {
+  const asking = held(reply([call('bash', { command: 'echo hello' })]))
+  const model = await startFakeModel({ replies: [asking, reply('Said hello.'), reply('Next.')] })
+  const screen = await openScreen({ url: model.url, home: temporaryDirectory(), ...SIZE, terminal: 'dumb' })
+  await screen.until(/\n>$/)
+  await screen.type('Run it.')
+  await screen.press('Enter')
+  await model.waitForRequest(0)
+  await screen.type('1')
+  await screen.press('Enter')
+  asking.release()
+  await screen.until(/Number:$/)
+  expect(model.requests).toHaveLength(1)
+  await screen.type('1')
+  await screen.press('Enter')
+  await screen.until(/Said hello\.[\s\S]*Next\.\s*>$/)
+  const prompts = model.requests.map(({ body }) => body.messages.at(-1)?.content.map((block) => block.text))
+  expect([prompts[0]?.[0], prompts[2]?.[0]]).toEqual(['Run it.', '1'])
 })
 
 test('a command of the own: a Markdown file, its arguments put in', async () => {
