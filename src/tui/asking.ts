@@ -2,7 +2,8 @@
 import type { Colors } from 'picocolors/types.js'
 import { rulesInShort, sessionScope } from '../services/approvalWords.ts'
 import type { Answer, AskPerson, Question } from '../services/ports.ts'
-import { printable, printableLine } from '../services/text.ts'
+import { printableLine } from '../services/text.ts'
+import { revealed } from './blocks.ts'
 import type { EditorPanel } from './editorPanel.ts'
 import { changeOf } from './edits.ts'
 import type { Panel } from './panel.ts'
@@ -98,7 +99,7 @@ function contentOf(question: Question, options: AskingOptions, renderDiff: Rende
   return (columns) => {
     if (last?.columns === columns) return last.lines
     // A row that goes on in the next one can be told from a line that ends: what follows stands further in.
-    const text = printable(subject)
+    const text = revealed(subject)
       .split('\n')
       .flatMap((line) => wrap(`    ${line}`, columns, '      '))
     const diff =

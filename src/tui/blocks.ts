@@ -5,6 +5,21 @@ import { printable } from '../services/text.ts'
 import type { Block } from './screen.ts'
 import { wrap } from './wrap.ts'
 
+/**
+ * Characters that are seen nowhere: of no width, joiners between ASCII, fillers, and the tags and selectors in which
+ * whole sentences can be hidden.
+ */
+const HIDDEN =
+  /[\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028\u2029\u2060-\u2064\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]|(?<=[!-~])[\u200c\u200d]|[\u200c\u200d](?=[!-~])/gu
+
+/** @returns the text, printable, with what is hidden in it in sight too: for what a person is to judge */
+export function revealed(text: string): string {
+  return printable(text).replace(
+    HIDDEN,
+    (character) => `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`,
+  )
+}
+
 export const blank: Block = () => ['']
 
 /** @returns what a tool gave back, as text; images in words */

@@ -1,7 +1,7 @@
 /** Edits as coloured differences. The texts are as they came; lines are made printable here. */
 import { structuredPatch } from 'diff'
 import type { Colors } from 'picocolors/types.js'
-import { printable } from '../services/text.ts'
+import { revealed } from './blocks.ts'
 import { type Change, CONTEXT } from './edits.ts'
 import { wrap } from './wrap.ts'
 
@@ -41,7 +41,7 @@ export function renderDiff(
       if (mark === ' ') old++
       if (mark === '+') added++
       if (mark === '-') removed++
-      const text = `${mark === '-' ? '-' : mark === '+' ? '+' : ' '} ${cut(printable(line.slice(1)), longest)}`
+      const text = `${mark === '-' ? '-' : mark === '+' ? '+' : ' '} ${cut(revealed(line.slice(1)), longest)}`
       const paint = mark === '-' ? colors.red : mark === '+' ? colors.green : colors.dim
       const rows = wrap(text, columns - digits - 1, '  ')
       rows.forEach((row, i) => {

@@ -6,6 +6,7 @@ import picocolors from 'picocolors'
 import { rulesInShort, sessionScope } from '../services/approvalWords.ts'
 import type { Answer, AskPerson } from '../services/ports.ts'
 import { printable, printableLine } from '../services/text.ts'
+import { revealed } from './blocks.ts'
 import { createCommands, isCommand } from './commands.ts'
 import type { Desk } from './desk.ts'
 import { changeOf } from './edits.ts'
@@ -153,7 +154,7 @@ function askIn(lines: Lines, write: (text: string) => void, columns: () => numbe
       ...(always === '' ? [] : [`3  always: adds ${always} to your settings`]),
       '4  no; or type what to do instead',
     ]
-    const what = printable(subject).replaceAll('\n', '\n    ')
+    const what = revealed(subject).replaceAll('\n', '\n    ')
     const question = [`\n${printableLine(tool)} asks:`, `    ${what}`, ...diff.map((line) => `    ${line}`)]
     write(`${[...question, `  ${printableLine(reason)}`, ...choices].join('\n')}\n`)
     for (;;) {

@@ -3,6 +3,8 @@ import fc from 'fast-check'
 import picocolors from 'picocolors'
 import { expect, test } from 'vitest'
 import { createAnswer } from '../../src/tui/answer.ts'
+import { revealed } from '../../src/tui/blocks.ts'
+import { renderDiff } from '../../src/tui/diff.ts'
 import * as markdown from '../../src/tui/markdown.ts'
 import { createScreen } from '../../src/tui/screen.ts'
 import { widthOf, wrap } from '../../src/tui/wrap.ts'
@@ -107,4 +109,13 @@ test('what is no colour in a line never leaves the screen for the terminal, whoe
   expect(out).toContain('\x1b[31mred\x1b[0m ␛]0;title␇ ␛[2J<U+009B>2J\x1b[K\r\ntwo lines of one\x1b[K\r\n')
   expect(out).toContain('live ␛c')
   expect(out.replace(/\x1b\[\?(?:2026|7)[hl]|\x1b\[\d*[KJmAC]|\r\n?/g, '')).not.toMatch(/[\0-\x1f\x7f-\x9f]/)
+})
+
+test('what is hidden in a command or an edit is in sight where a person is asked; emoji and scripts stay as they are', () => {
+  const tags = [...'rm'].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join('')
+  expect(revealed(`ls${tags} a\u200bb c\u200dd \u2028x\u061c \ufe0f 👩‍👩‍👧‍👦 می‌خواهم e\u0301`)).toBe(
+    'ls<U+E0072><U+E006D> a<U+200B>b c<U+200D>d <U+2028>x<U+061C> \ufe0f 👩‍👩‍👧‍👦 می‌خواهم e\u0301',
+  )
+  const { lines } = renderDiff({ before: 'let a', after: 'let a\u200b' }, 60, plain)
+  expect(lines).toEqual(['1 - let a', '1 + let a<U+200B>'])
 })
