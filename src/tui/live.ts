@@ -20,6 +20,8 @@ export interface LiveOptions {
 const QUEUED_ROWS = 3
 
 export interface Live {
+  /** What it is to show now. */
+  frame(): Frame
   /** Draws at once: after a key. */
   now(): void
   /** Draws soon: text streams faster than anyone reads. */
@@ -66,6 +68,7 @@ export function createLive(options: LiveOptions): Live {
   }
   const draw = (isProgress: boolean): void => screen.draw(frame(isProgress))
   return {
+    frame: () => frame(true),
     now: () => draw(false),
     soon() {
       timer ??= setTimeout(() => {

@@ -37,6 +37,11 @@ export interface ScreenOptions {
   write(text: string): void
   columns: () => number
   rows: () => number
+  /**
+   * The live region as it is to be below what is printed now. Drawn as it was, with the block under way that has just
+   * become a finished one, it would push as many rows off the screen and leave them empty with the next draw.
+   */
+  live?: () => Frame
 }
 
 const BEGIN = '\x1b[?2026h'
@@ -57,7 +62,7 @@ const FOREIGN = /(\x1b\[[\d;]*m)|[\0-\x1f\x7f-\x9f]/g
 /** Rows of finished lines that are kept to be laid out anew. */
 const KEPT_BLOCKS = 400
 
-export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
+export function createScreen({ write, columns, rows, live }: ScreenOptions): Screen {
   let frame: Frame = { lines: [], cursor: { row: 0, column: 0 } }
   /** What is drawn now, and in which of its rows the cursor stands. */
   let drawn: string[] = []
@@ -123,6 +128,7 @@ export function createScreen({ write, columns, rows }: ScreenOptions): Screen {
       )
       lastLine = lines.at(-1) ?? lastLine
       if (lines.length === 0) return
+      frame = live?.() ?? frame
       const text = lines.map((line) => `${harmless(line)}${TO_LINE_END}\r\n`).join('')
       show(`${toTop()}${text}`, [])
     },

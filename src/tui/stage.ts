@@ -83,7 +83,8 @@ export function createStage(options: StageOptions): Stage {
     },
     onClosed: options.onClosed,
   })
-  const screen = createScreen({ write: terminal.write, columns: terminal.columns, rows: terminal.rows })
+  const { write, columns, rows } = terminal
+  const screen = createScreen({ write, columns, rows, live: () => live.frame() })
   const panel = (): Panel => panels.at(-1) ?? options.editor()
   const live = createLive({
     screen,

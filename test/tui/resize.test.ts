@@ -44,3 +44,16 @@ test('narrower and wider, with a diff, a table, a long answer and a draft', asyn
     (await screen.all()).split('\n').filter((line) => / {20}\S/.test(line.slice(4)) && !/^a +b$/.test(line)),
   ).toEqual([])
 })
+
+test('a block that streams higher than the screen leaves it full when it ends, and stands in the scrollback once', async () => {
+  const items = Array.from({ length: 60 }, (_, n) => `- item ${n} of a list`)
+  const model = await startFakeModel({ replies: [reply(items.join('\n'), { deltaChars: 20, chunkDelayMs: 5 })] })
+  const screen = await openScreen({ url: model.url, home: temporaryDirectory(), columns: 80, rows: 24 })
+  await screen.until('ready')
+  await screen.type('List them.')
+  await screen.press('Enter')
+  const shown = await screen.until(/item 59 of a list[\s\S]*ready/)
+  expect(shown.split('\n')).toHaveLength(24)
+  const rows = (await screen.all()).split('\n').filter((line) => line.includes('of a list'))
+  expect(rows).toEqual(items.map((item) => item.replace('- ', '• ')))
+})
