@@ -56,7 +56,8 @@ export function createTalk(options: TalkOptions): Talk {
   let since = performance.now()
   /** The model is not asked again before this. */
   let waitsUntil = 0
-  let asking = false
+  /** Questions and lists that are open: one may come over another. */
+  let asking = 0
   let stopped: string | null = null
   let doing: { words: string; since: number } | null = null
   let branch: string | null = null
@@ -113,7 +114,7 @@ export function createTalk(options: TalkOptions): Talk {
   const conversation = (): Conversation | null => session?.conversation() ?? null
   const activity = (): Activity => {
     if (session === null) return { kind: 'opening' }
-    if (asking) return { kind: 'asks' }
+    if (asking > 0) return { kind: 'asks' }
     if (stopped !== null) return { kind: 'steps', state: stopped }
     if (!working && doing !== null) return { kind: 'works', state: '', ...doing }
     if (!working) return { kind: 'waits' }
@@ -190,7 +191,7 @@ export function createTalk(options: TalkOptions): Talk {
       }
     },
     setAsking(isAsking) {
-      asking = isAsking
+      asking += isAsking ? 1 : -1
       changed()
     },
     setStopped(at) {
