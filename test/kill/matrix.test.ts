@@ -82,6 +82,9 @@ describe.each(RESUMES)('then resumed %s, the session tells what happened', (resu
     ['notes.list 1 before', 5],
     ['notes.add 1 before', 5],
     ['notes.add 1 after', 5],
+    ['outputs.saveResult 1 before', 6],
+    ['outputs.saveResult 1 after', 6],
+    ['outputs.saveResult 2 before', 6],
   ])('killed at %s', async (point, at) => {
     const scenario = SCENARIOS[at] ?? expect.fail('no such scenario')
     cases = 0

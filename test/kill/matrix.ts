@@ -63,6 +63,12 @@ export const SCENARIOS: Scenario[] = [
     steps: [{ calls: [effect('a')] }],
     settings: { memory: { enabled: true } },
   },
+  {
+    // From the fifth round on the results of the first ones are put away, before every call.
+    name: 'making room',
+    steps: ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ calls: [effect(id, 'seq 100')] })),
+    settings: { compaction: { always: true } },
+  },
 ]
 
 /** Scenarios that kill the agent themselves, after a tool's effect and before its record. */
