@@ -154,7 +154,7 @@ describe('an error that passes', () => {
     expect(record).toEqual(
       callFailed(
         expect.stringMatching(
-          /^The API answered 429 rate_limit_error: Slow\. The server says to wait 3600 seconds, until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, which is longer than a run waits: go on then with --resume and the session's id\.$/,
+          /^The API answered 429 rate_limit_error: Slow\. The server says to wait 3600 seconds, until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, which is longer than a run waits: resume the session then\.$/,
         ),
         429,
       ),

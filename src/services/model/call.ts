@@ -121,10 +121,10 @@ function announce(observe: Observe, attempts: number, delayMs: number, failure: 
 function givenUp(failure: Failure, verdict: Verdict, attempts: number, ms: number): string {
   if (verdict.kind === 'giveUp' && verdict.because === 'retryAfter') {
     const at = new Date(Date.now() + verdict.ms).toISOString().replace(/\.\d+Z$/, 'Z')
-    return `${sentence(failure.message)} The server says to wait ${count(Math.ceil(verdict.ms / 1000), 'second')}, until ${at}, which is longer than a run waits: go on then with --resume and the session's id.`
+    return `${sentence(failure.message)} The server says to wait ${count(Math.ceil(verdict.ms / 1000), 'second')}, until ${at}, which is longer than a run waits: resume the session then.`
   }
   const tries = attempts === 1 ? 'once' : `${attempts} times in ${(ms / 1000).toFixed(1)} seconds`
-  return `${sentence(failure.message)} It was tried ${tries}; the session is kept, go on later with --resume and its id.`
+  return `${sentence(failure.message)} It was tried ${tries}; the session is kept and can be resumed.`
 }
 
 /** The API's own words, which a message ends with, may bring a full stop of their own. */
