@@ -124,7 +124,7 @@ export function expectTrueStory(entries: JournalEntry[], requests: CapturedReque
   expect(new Set(done).size, `an effect happened twice: ${done}`).toBe(done.length)
   const results = told(requests)
   for (const { record } of entries) {
-    const said = results.get(record.id)
+    const said = record.type === 'toolFinished' ? results.get(record.id) : undefined
     if (record.type !== 'toolFinished' || said === undefined) continue
     const place = /^\[Old result put away\. It is in (\S+) /.exec(String(said.content))?.[1]
     const content = place === undefined ? said.content : read(join(dir, place))
