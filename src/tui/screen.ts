@@ -88,21 +88,21 @@ export function createScreen({ write, columns, rows, live }: ScreenOptions): Scr
     return `${out}${up > 0 ? `\x1b[${up}A` : ''}\r${fitted.cursor.column > 0 ? `\x1b[${fitted.cursor.column}C` : ''}`
   }
   /** Between what is printed and the live region there is one blank line at most. */
-  const fit = (): Frame => {
+  const frameThatFits = (): Frame => {
     const { lines, cursor } = frame
     const isDouble = lastLine === '' && lines[0] === '' && lines.length > 1
     const shown = isDouble ? { lines: lines.slice(1), cursor: { ...cursor, row: Math.max(0, cursor.row - 1) } } : frame
     return within(shown, rows())
   }
   const show = (prefix: string, before: string[]): void => {
-    const fitted = fit()
+    const fitted = frameThatFits()
     write(`${BEGIN}${prefix}${NO_WRAP}${liveText(fitted, before)}${WRAP}${END}`)
     drawn = fitted.lines
     at = fitted.cursor.row
   }
   const draw = (next: Frame): void => {
     frame = next
-    const { lines, cursor } = fit()
+    const { lines, cursor } = frameThatFits()
     const same = lines.length === drawn.length && lines.every((line, i) => line === drawn[i])
     if (same && cursor.row === at && drawn.length > 0) {
       write(`\r${cursor.column > 0 ? `\x1b[${cursor.column}C` : ''}`)

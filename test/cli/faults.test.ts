@@ -169,9 +169,7 @@ describe('a fault that stays', () => {
     ])
     const [error = ''] = result.errors ?? []
     expect(error).toContain(why)
-    expect(error).toMatch(
-      /It was tried \d+ times in [\d.]+ seconds; the session is kept and can be resumed\.$/,
-    )
+    expect(error).toMatch(/It was tried \d+ times in [\d.]+ seconds; the session is kept and can be resumed\.$/)
     // One more try may be under way when the time is over.
     expect(result.duration_ms).toBeLessThan(RETRY_MS + 1500)
     console.log(`${name} for ever: ${error.match(/It was tried .* seconds/)?.[0]} (${RETRY_MS / 1000} s allowed)`)
