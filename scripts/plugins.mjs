@@ -21,7 +21,8 @@ export function keepApart(root, parts, entry) {
 
 /**
  * meow reads the package.json above it unless it is given one, as we do; the code for that sorts lists of licences
- * when it is loaded, at every start. It is made to load when it is called.
+ * when it is loaded, at every start. It is made to load when it is called. What is left of a program that it could
+ * run, and does not, loads node:child_process.
  */
 export function leanMeow() {
   const setup = (build) =>
@@ -32,6 +33,8 @@ export function leanMeow() {
           'const libExports = { codeFrameColumns: (...all) => requireLib$1().codeFrameColumns(...all) };',
         ],
         ['var normalizeExports = requireNormalize();', ''],
+        ["import { execFile } from 'node:child_process';", ''],
+        ['promisify(execFile);', ''],
         [
           'getDefaultExportFromCjs(normalizeExports)',
           '(...all) => getDefaultExportFromCjs(requireNormalize())(...all)',

@@ -2,7 +2,6 @@
  * The current git branch, read from the repository's files: no process is started unless the files do not tell
  * (reftable). The caller's `GIT_*` never count, and who owns the files does not matter for reading one line.
  */
-import { execFile } from 'node:child_process'
 import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { readHead } from '../files.ts'
@@ -116,7 +115,9 @@ async function askGit(cwd: string, env: NodeJS.ProcessEnv): Promise<string | nul
   return commit === null ? null : `detached at ${commit.slice(0, 7)}`
 }
 
-function git(args: string[], cwd: string, env: NodeJS.ProcessEnv): Promise<string | null> {
+async function git(args: string[], cwd: string, env: NodeJS.ProcessEnv): Promise<string | null> {
+  // Loaded where it is needed: it would cost every start some milliseconds.
+  const { execFile } = await import('node:child_process')
   return new Promise((done) => {
     execFile('git', args, { cwd, env, timeout: GIT_TIMEOUT_MS, encoding: 'utf8' }, (error, stdout) => {
       const line = stdout.trim()
