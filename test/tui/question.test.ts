@@ -142,7 +142,8 @@ test('one line of a large file is shown in its place; what takes too long to com
   ])
 })
 
-test('a question that comes while a sentence is typed takes none of its words', async () => {
+/** A conversation whose model will want to run a command as soon as `asking` is released. */
+async function soonAsked() {
   const asking = held(reply([call('bash', { command: 'echo one' })]))
   const model = await startFakeModel({ replies: [asking, reply('Done.')] })
   const screen = await openScreen({ url: model.url, home: temporaryDirectory(), ...SIZE })
@@ -150,6 +151,23 @@ test('a question that comes while a sentence is typed takes none of its words', 
   await screen.type('Run it.')
   await screen.press('Enter')
   await screen.sees('thinking')
+  return { asking, screen, model }
+}
+
+test('Esc on a question is a no: nothing runs, the model is told, and it goes on', async () => {
+  const { asking, screen, model } = await soonAsked()
+  asking.release()
+  await screen.until('May bash do this?')
+  await new Promise((resolve) => setTimeout(resolve, 900))
+  await screen.press('Escape')
+  expect(await screen.until(/Done\.[\s\S]*ready/)).toContain('→ refused')
+  expect(model.requests[1]?.body.messages.at(-1)?.content).toMatchObject([
+    { type: 'tool_result', is_error: true, content: expect.stringContaining('The user said no to this call.') },
+  ])
+})
+
+test('a question that comes while a sentence is typed takes none of its words', async () => {
+  const { asking, screen } = await soonAsked()
   await screen.type('Then ')
   asking.release()
   for (const letter of 'yes, tell me.') await screen.type(letter)
@@ -160,13 +178,7 @@ test('a question that comes while a sentence is typed takes none of its words', 
 })
 
 test('a question that comes over a list leaves the list open, and the status says that it asks', async () => {
-  const asking = held(reply([call('bash', { command: 'echo one' })]))
-  const model = await startFakeModel({ replies: [asking, reply('Done.')] })
-  const screen = await openScreen({ url: model.url, home: temporaryDirectory(), ...SIZE })
-  await screen.until('ready')
-  await screen.type('Run it.')
-  await screen.press('Enter')
-  await screen.sees('thinking')
+  const { asking, screen } = await soonAsked()
   await screen.press('C-r')
   await screen.until('Said before:')
   await new Promise((resolve) => setTimeout(resolve, 900))
